@@ -81,7 +81,7 @@ class Ledger:
 
     def counts(self) -> Counts:
         """Return the numbers of oracle calls so far, by kind."""
-        return Counts(*self.counts_array)
+        return Counts(*map(int, self.counts_array))
 
     def charge(self, charges: Charges, call: Callable[..., Answer], *arguments: Any) -> Answer:
         """Count an oracle call, execute it, add its time to the oracle time, and return its answer.

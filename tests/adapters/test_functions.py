@@ -1,5 +1,7 @@
 """Plain functions as a problem: all shapes are the same problem, and what is wrong is named."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -50,6 +52,13 @@ SHAPES = {
     "scipy's": lambda: from_functions(f, grad, BALL, start=ZERO, args=(0.0,)),
     "a sum": lambda: from_functions(f, grad, lmo, start=ZERO, components=(ROWS, part)),
 }
+
+
+def test_integers_of_numpy_become_json():
+    problem = from_functions(f, grad, lmo, start=ZERO, components=(np.int64(ROWS), part))
+    method = pf.algorithm("frank-wolfe", step="open-loop", iterations=np.int64(2))
+    run = pf.solve(problem, method, seed=np.int64(1))
+    assert json.loads(json.dumps(run.as_json()))["seed"] == 1
 
 
 @pytest.mark.parametrize("shape", SHAPES)

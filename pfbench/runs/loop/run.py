@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pfbench.base.checks import check_real, check_text
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError, SourceLocation
@@ -183,7 +185,10 @@ class Run:
         )
         return {
             **{name: value for name, value in vars(self).items() if name not in left_out},
-            "parameters": dict(self.parameters),
+            "parameters": {
+                name: value.item() if isinstance(value, np.generic) else value
+                for name, value in self.parameters.items()
+            },
             "unmet": list(self.unmet_assumptions),
             "counts": self.counts.as_dict(),
             "final": dict(self.final),
