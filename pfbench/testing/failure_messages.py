@@ -70,19 +70,18 @@ def max_deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, 
         The deviation (infinite if only one value is not finite, or if no point moves), its step,
         and the text ``x[...] = a, expected b`` of the deviating entry.
     """
-    step = max(
-        (
+    with np.errstate(invalid="ignore"):
+        lengths = [
             float(np.abs(after - before).max())
             for item, other in pairwise(expected)
             for before, after in zip(item, other, strict=True)
-        ),
-        default=0.0,
-    )
+        ]
+    step = max(filter(np.isfinite, lengths), default=0.0)
     worst, point, words = 0.0, 0, ""
     for t, (other_point, other) in enumerate(zip(points, expected, strict=True)):
         for number, (a, b) in enumerate(zip(other_point, other, strict=True)):
             with np.errstate(invalid="ignore"):
-                distance = np.abs(a - b)
+                distance = np.asarray(np.abs(a - b))
             distance[~np.isfinite(distance)] = np.inf
             distance[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
             if distance.max() > worst:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, maximum_nan_as_infinity
 from pfbench.testing.failure_messages import fail, format_call
 from pfbench.testing.steppers import Layers, Stepper
 
@@ -62,8 +62,8 @@ def descends(
     check = inequality.begin() if hasattr(inequality, "begin") else inequality
     for t, g in enumerate(grads):
         left, right, terms = check(as_point(points[t]), as_point(points[t + 1]), as_point(g))
-        size = abs(left) + sum(map(abs, terms.values()))
-        if not left - right <= _ROUNDING * make.unit_roundoff * size:
+        slack = _ROUNDING * make.unit_roundoff * (abs(left) + sum(map(abs, terms.values())))
+        if not left - right <= (slack if math.isfinite(slack) else 0.0):
             listed = ", ".join(f"{name} {value:.6g}" for name, value in terms.items())
             x = ", ".join(repr(float(v)) for layer in points[t] for v in layer.ravel()[:4])
             lines = [
@@ -243,7 +243,7 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
                 (self.lo - self.slack, lower, {"least singular value": lower, **terms}),
                 (outside, self.slack, {"entry off the momentum's directions": outside, **terms}),
             ]
-        return max(results, key=lambda item: item[0] - item[1])
+        return max(results, key=lambda item: maximum_nan_as_infinity(item[0] - item[1]))
 
 
 class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function

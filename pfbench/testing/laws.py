@@ -97,12 +97,12 @@ def _compare_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
     x0, grads = a.draw()
     points, expected = a.follow(x0, grads, hyper), b.follow(x0, grads, hyper)
     distance, t, words = max_deviation(points, expected)
-    if not distance <= max(map(compute_tolerance, (a, b))):
+    tolerance = max(map(compute_tolerance, (a, b)))
+    if not distance <= tolerance:
         first = next(
-            t
-            for t in range(1, len(points))
-            if max_deviation(points[: t + 1], expected[: t + 1])[0]
-            > max(map(compute_tolerance, (a, b)))
+            k
+            for k in range(1, len(points))
+            if max_deviation(points[: k + 1], expected[: k + 1])[0] > tolerance
         )
         lines = [
             f"{a.label} and {b.label} differ from step {first} on, by {distance:.3g} of the largest "  # noqa: E501
@@ -124,9 +124,10 @@ def _total_variation(
     rows = np.array([x for _, x in (*a, *b)])
     names = np.zeros(rows.shape, dtype=np.int64)
     for k, column in enumerate(rows.T):
+        size = np.abs(column[np.isfinite(column)]).max(initial=1e-300)
+        column = np.nan_to_num(column, nan=4 * size, posinf=3 * size, neginf=-3 * size)
         order = np.argsort(column)
-        gap = _ROUNDING * max(float(np.abs(column).max()), 1e-300)
-        names[order[1:], k] = np.cumsum(np.diff(column[order]) > gap)
+        names[order[1:], k] = np.cumsum(np.diff(column[order]) > _ROUNDING * size)
     _, first, outcome = np.unique(names, axis=0, return_index=True, return_inverse=True)
     chances = np.zeros((2, len(first)))
     side = np.arange(len(rows)) >= len(a)
@@ -317,7 +318,7 @@ def _describe_bias(rows: Sequence[tuple[float, Floats]], target: Floats) -> list
     mean = np.asarray(sum(chance * g for chance, g in rows) / total)
     size = max(float(np.abs(g).max()) for g in (target, *(g for _, g in rows)))
     bias = np.abs(mean - target)
-    if bias.max() <= _ROUNDING * size:
+    if bias.max() <= _ROUNDING * size < np.inf:
         return []
     k = int(bias.argmax())
     chance, g = max(rows, key=lambda row: row[0] * abs(row[1].flat[k] - target.flat[k]))

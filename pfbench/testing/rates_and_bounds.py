@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pfbench.base.errors import InputError
 from pfbench.base.function_methods import is_method_function, method_class
 from pfbench.testing.failure_messages import fail, format_call
 
@@ -71,6 +72,8 @@ def rate(
     """
     from pfbench.verification.statements.rate import rate as stated
 
+    if not (len(set(targets)) > 1 and 0.0 < min(targets) <= max(targets) < math.inf):
+        raise InputError(f"targets={targets} must be different positive numbers, two at least.")
     check = stated(
         exponent,
         targets,

@@ -256,7 +256,10 @@ def stepper(
         If an argument is out of range.
     """
     is_layered = isinstance(shape, list)
-    shapes = tuple(tuple(s) for s in shape) if is_layered else (tuple(shape),)
+    try:
+        shapes = tuple(map(tuple, shape if is_layered else [shape]))
+    except TypeError:
+        raise InputError(f"shape={shape} must be a tuple, or a list of tuples.") from None
     if not callable(optimizer):
         raise InputError("optimizer must be a class or a function, not an instance.")
     if not shapes or min(math.prod(s) for s in shapes) < 1:

@@ -15,6 +15,7 @@ from pfbench.testing import (
     covariant,
     descends,
     gap_recursion,
+    lmo,
     muon,
     no_dead_parameter,
     same_law,
@@ -294,6 +295,38 @@ def test_a_method_that_gives_nan_has_another_law():
     assert "the distributions differ" in message(
         same_law, gaussian, lambda rng: [np.nan * x for x in gaussian(rng)]
     )
+
+
+@pytest.mark.parametrize("last", [np.nan, np.inf])
+def test_a_value_that_is_not_finite_equals_no_other(last):
+    def ends(rng, end):
+        return [np.array([float(rng.integers(2))]), np.ones(1), np.array([end])]
+
+    assert "total variation 1" in message(same_law, lambda r: ends(r, 2), lambda r: ends(r, last))
+    assert "biased" in message(unbiased, lambda ask, x, rng: np.full(2, last))
+
+    def overflows(x0, grads, lr):
+        return [*sgd(x0, grads, lr)[:-1], x0 + last]
+
+    make = stepper(overflows)
+    same_law(make, make, lr=0.1)
+    assert "step 12 on" in message(same_law, stepper(sgd), make, lr=0.1)
+    twice = stepper(lambda x0, grads, lr: overflows(x0, grads, 2 * lr))
+    assert "step 1 on" in message(same_law, make, twice, lr=0.1)
+    falls = smooth(lambda x: last if abs(x).max() > 1e3 else 0.0, lambda x: x, L=1.0)
+    assert "at step 1" in message(descends, stepper(sgd, steps=1), falls, lr=1e6)
+    polar = stepper(
+        lambda x0, grads, lr: sgd(x0, [[g[0] / abs(g[0]), np.nan * g[1]] for g in grads], lr),
+        shape=[(1, 1), (1, 1)],
+        steps=1,
+    )
+    assert "layer 1" in message(descends, polar, lmo(lo=0.9, hi=1.1, lr=0.1), lr=0.1)
+
+
+def test_points_may_be_numbers():
+    same_law(stepper(sgd, shape=()), stepper(sgd, shape=(), seed=0), lr=0.1)
+    with pytest.raises(InputError, match="shape=5 must be a tuple"):
+        stepper(sgd, shape=5)
 
 
 def test_finite_laws_are_compared_exactly():

@@ -58,6 +58,9 @@ def test_a_rate_of_a_plain_solver():
     given = {"on": noiseless, "count": "lo", "measure": suboptimality, "parameters": {"T": 400}}
     targets = [0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001]
     assert rate(conditional_gradient, 1, targets=targets, **given).verdict.keeps_bound
+    for wrong in ([], [0.1], [0.1, 0.1], [0.1, -0.1]):
+        with pytest.raises(InputError, match="targets"):
+            rate(conditional_gradient, 1, targets=wrong, **given)
     with pytest.raises(AssertionError, match="violated: calls"):
         rate(conditional_gradient, 0.2, targets=targets, **given)
 
