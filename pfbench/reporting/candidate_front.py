@@ -49,8 +49,9 @@ class Duel:
         Whether the target is reached at the start of some runs of the method. Then there is no
         comparison, as these runs need no calls.
     is_significant
-        Whether the two methods differ significantly by a rank test over the seeds. Holm's
-        correction is over the tests against all other methods for this target and problem.
+        Whether the method with fewer expected calls is significantly better by a rank test over the
+        seeds. Holm's correction is over the tests against all other methods for this target and
+        problem.
     interval
         The 95 % interval of the ratio of the expected calls; None if a method misses the target.
     """
@@ -151,7 +152,7 @@ def _make_duel(
     return replace(
         duel,
         best_other=rivals[first],
-        is_significant=sides[first] != 0,
+        is_significant=sides[first] * (duel.calls - minimum) > 0,
         interval=ratio_interval(me.calls[index], rivals[first].calls[index]),
     )
 

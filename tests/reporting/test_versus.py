@@ -50,6 +50,14 @@ def test_what_differs_by_luck_is_not_told_and_is_equal_only_by_its_interval():
     assert "≈" not in format_cell(wide.ratio)
 
 
+def test_fewer_expected_calls_are_not_significant_if_most_seeds_need_more():
+    steady = group("steady", [run([16, 3, 0.9], [0, 10, 200], seed=n) for n in range(20)])
+    hits = [run([16, 3, 0.9], [0, 10, 90 + n], seed=n) for n in range(18)]
+    misses = [run([16, 3, 2], [0, 10, 10**5], seed=n) for n in (18, 19)]
+    hard = against("steady", steady, group("risky", [*hits, *misses]))[1]
+    assert (wins(hard), hard.is_significant) == (True, False)
+
+
 def test_who_was_refused_does_not_stand():
     out = group("out", [run([], [], seed=seed, status="refused") for seed in range(8)])
     assert against("out", out, fast()) == []
