@@ -206,7 +206,11 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def _mean_squared_smoothness(self) -> float:
-        """Mean-squared smoothness L_ms = sqrt(lambda_max(E (z z' - w I)^2)), with z = vec(Z_i)."""
+        """Mean-squared smoothness L_ms, the square root of an eigenvalue.
+
+        L_ms^2 is the largest eigenvalue of E (z z' - w I)^2, with z = vec(Z_i) for random i, and
+        the variance w of the noise in an entry of a sensing matrix.
+        """
         w = self.sensing_variance
         return math.sqrt(
             self.data.max_weighted_eigenvalue_bound(self.data.norms_squared - 2.0 * w) + w * w

@@ -352,7 +352,7 @@ class CandidateAgainstRivals:
         return min(results)[1] if results else "none"
 
     def calls_by_method(self) -> dict[str, list[float]]:
-        """Return, by label, each method's sorted expected calls to the targets that it reaches."""
+        """Return the expected oracle calls for each target reached, sorted, by method label."""
         results: dict[str, list[float]] = {}
         for label, _, calls in _labels_budgets_and_calls(self.comparisons[0]):
             results.setdefault(label, []).extend([calls] if math.isfinite(calls) else [])

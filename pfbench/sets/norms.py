@@ -24,9 +24,9 @@ from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_
 
 
 class LmoQuality(NamedTuple):
-    """Accuracy of a vector -rho O as a minimiser of <g, v> over a norm ball of radius rho.
+    """How nearly a point minimises <g, v> over a norm ball: two numbers, 1 for a minimiser.
 
-    The fields are lower = <g, O>/|g|_* and upper = |O|. Both are 1 for an exact minimiser.
+    For a point -rho O and radius rho they are lower = <g, O>/|g|_* and upper = |O|.
     """
 
     lower: float

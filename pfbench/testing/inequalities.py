@@ -150,7 +150,7 @@ class Direction:
 
     @property
     def image_range(self) -> tuple[float, float]:
-        """Smallest and largest u_i' O v_i over the singular vectors u_i, v_i of the momentum."""
+        """Range of u_i' O v_i for the update O and the momentum's singular vectors u_i, v_i."""
         return float(self.image.min()), float(self.image.max())
 
     @property

@@ -110,7 +110,7 @@ def make_slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
 
 
 def chain(T: int) -> ZeroChain:
-    """Return the zero chain of T links for the target accuracy eps, which is proportional to 1/T.
+    """Return the zero chain of T links, on which T calls reach an accuracy proportional to 1/T.
 
     Delta is at most 1, so mu^2 = l/(12 T), and D is fixed. No point is near the target before the
     last link is found. So no method needs fewer full gradients, up to a constant.

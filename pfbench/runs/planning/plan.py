@@ -152,7 +152,7 @@ def describe_user_imports(selectors: Iterable[str]) -> list[str]:
 
 
 def _join_and_abbreviate_values(values: Sequence[str]) -> str:
-    """Return the values of a parameter as one text, where many numbers are abbreviated."""
+    """Return the values of a parameter as text; long lists of numbers are shown as a range."""
     texts = [value for value in values if not _NUMBER.fullmatch(value)]
     numbers = sorted((value for value in values if _NUMBER.fullmatch(value)), key=float)
     if len(numbers) > _MOST_SHOWN:

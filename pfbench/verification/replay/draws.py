@@ -98,7 +98,8 @@ class ReplayGenerator(np.random.Generator):
             return low + self._replay.pick(int(high) - int(low))
         if low != 0 or high != self._replay.n:
             raise NotImplementedError(
-                "a reference method may draw only component indices or the index of an iterate"
+                "a reference may call integers only for batches of component indices, or for the "
+                "index of one iterate"
             )
         return self._replay.draw(int(np.prod(size)), self._replay.log.batches)
 

@@ -46,7 +46,7 @@ class RecordedChoiceJudges:
         self.replay, self.is_step_printed = replay, is_step_printed
 
     def condg(self, ask: Any, l: Floats, u: Floats, lam: float, eta: float) -> Floats:  # noqa: E741
-        """Follow the recorded inner loop from u, and return its point with a gap of at most eta."""
+        """Repeat the inner loop that the run made from u; return its point with a gap <= eta."""
         replay, x = self.replay, u
         for _ in range(_MAX_INNER):
             g = l + (x - u) / lam
