@@ -1,7 +1,9 @@
 """Built-in algorithms by name, and functions that select an algorithm and its parameters."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -131,6 +133,10 @@ class AlgorithmChoice:
         try:
             algorithm = practical(check_real("epsilon", epsilon, above=0.0), constants, **relative)
         except (OverflowError, ZeroDivisionError) as error:
+            if math.isinf(constants.n):
+                with suppress(OverflowError, ZeroDivisionError):
+                    practical(epsilon, replace(constants, n=1), **relative)
+                    constants.require("n", f"the schedule of {self.name}")
             zero = [name for name in MEANING if getattr(constants, name) == 0.0]
             if zero and isinstance(error, ZeroDivisionError):
                 raise InputError(

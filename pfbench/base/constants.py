@@ -177,7 +177,7 @@ def _evaluate(node: ast.expr, constants: Constants, purpose: str) -> int | float
         case ast.Constant(value=int() | float() as number):
             return number
         case ast.Name(id="n"):
-            return constants.n
+            return int(constants.require("n", purpose))
         case ast.Name(id="L"):
             return constants.smoothness(purpose)
         case ast.Name(id=name) if name in MEANING:

@@ -70,6 +70,10 @@ def test_a_formula_without_a_value_is_refused_by_name(formula):
 def test_a_constant_that_a_problem_does_not_state_is_named():
     with pytest.raises(RefusedError, match="a=3/L of x needs the constant L_f"):
         worth("3/L", Constants(n=5))
+    sampler = pf.problem("regression")
+    for method in ("prox-sgd[iterations=3,batch=2,step=0.1+1/n]", "spider-fw[epsilon=0.5]"):
+        with pytest.raises(RefusedError, match="needs the constant n"):
+            pf.solve(sampler, method)
 
 
 # --- in methods -----------------------------------------------------------------------------------
