@@ -292,8 +292,8 @@ class NorMuon(Muon):
             M = self.beta * M + (1.0 - self.beta) * self.batch_gradient(ask, x, rng)
             V = ask.lo(M)
             v = self.beta2 * v + (1.0 - self.beta2) * (V * V).mean(axis=-1, keepdims=True)
-            rows = np.divide(V, np.sqrt(v), out=np.zeros_like(V), where=v > 0.0)
-            D = 0.2 * np.sqrt(V.size) / np.linalg.norm(rows) * rows
+            rows = np.divide(V, np.sqrt(v), out=V + 0.0, where=v > 0.0)
+            D = 0.2 * np.sqrt(V.size) / (np.linalg.norm(rows) or 1.0) * rows
             at, x = x, self.update(x, D)
             yield State(x, at, M)
 

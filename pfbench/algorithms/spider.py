@@ -149,10 +149,12 @@ class Spider(RecursiveMethod):
         """Start at x, and yield a state after each update; see the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         longest = math.inf if self.lam is None else self.lam
-        for _ in range(self.iterations):
+        for k in range(self.iterations):
             v = estimate(x)
             norm = float(np.linalg.norm(v))
             if self.option == 1 and norm <= 2.0 * self.tolerance:
+                if k == 0:  # the output is the start
+                    yield State(x, x, v, x)
                 return
             eta = self.step / norm if norm > 0.0 else 0.0
             at, x = x, ask.prox(x, v, min(eta, longest) if self.option == 2 else eta)

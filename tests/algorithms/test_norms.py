@@ -55,6 +55,18 @@ def test_uscg_from_zero_is_signum_and_muon(name, norm):
         assert np.abs(path(problem, "muon-nesterov", beta=BETA, **given) - same).max() > 1e-3
 
 
+def test_normuon_moves_nothing_without_a_gradient():
+    still = MatrixLeastSquares(
+        set=WholeMatrices((3, 2)),
+        start_point=np.ones((3, 2)),
+        noise=np.zeros((1, 3, 2)),
+        A=np.eye(3),
+        B=np.ones((3, 2)),
+    )
+    problem = NormedProblem(still, norm_ball("spectral", (3, 2)))
+    assert np.all(path(problem, "normuon", beta=BETA) == 1.0)
+
+
 def test_weight_decay_is_the_constrained_method_with_a_larger_ball():
     """x + gamma lmo_rho - gamma mu x = (1 - gamma mu) x + gamma mu lmo_{rho/mu}."""
     mu = 0.4

@@ -143,8 +143,10 @@ def test_spider_of_option_1_returns_the_point_where_it_stopped():
 def test_spider_at_a_stationary_point_stays_there():
     problem = model(alpha=0.0, n=3)
     problem = type(problem)(np.zeros((3, 4)), problem.labels, problem.set, 0.0)
-    states, _ = run(problem, "spider", iterations=4, batch=2, period=2, step=0.1)
-    assert all(np.array_equal(s.x, elsewhere(problem)) for s in states)
+    for option in (1, 2):
+        states, _ = run(problem, "spider", iterations=4, batch=2, period=2, step=0.1, option=option)
+        assert states
+        assert all(np.array_equal(s.x, elsewhere(problem)) for s in states)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

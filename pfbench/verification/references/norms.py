@@ -94,7 +94,7 @@ def normuon(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
         rows = np.atleast_2d(ask.lo(M))
         v = s.beta2 * v + (1.0 - s.beta2) * np.sum(rows**2, axis=1) / x.shape[-1]
         rows = np.array([row / np.sqrt(v[i]) if v[i] > 0.0 else row for i, row in enumerate(rows)])
-        d = 0.2 * np.sqrt(x.size) * rows.reshape(x.shape) / np.sqrt(np.sum(rows**2))
+        d = 0.2 * np.sqrt(x.size) * rows.reshape(x.shape) / (np.sqrt(np.sum(rows**2)) or 1.0)
         point, x = x, (1.0 - s.step * s.decay) * x + s.step * d
         yield State(x, point, M)
 

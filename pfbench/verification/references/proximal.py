@@ -76,6 +76,8 @@ def spider(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
             v = v + ask.difference(rng.integers(ask.n, size=s.batch), x, before)
         length = math.sqrt(float(np.vdot(v, v)))
         if s.option == 1 and length <= 2.0 * s.tolerance:
+            if k == 0:
+                yield State(x, x, v, x)
             return
         eta = s.step / length if length > 0.0 else 0.0
         if s.option == 2 and s.lam is not None:
