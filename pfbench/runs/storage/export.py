@@ -87,7 +87,7 @@ def _iterate_labelled_runs(study: Study) -> Iterator[tuple[Setting, str, Planned
 
 def find_naming(entry: StoredRun, names: Mapping[Planned, RunNaming]) -> RunNaming:
     """Return the cells that name a stored run; for a run outside the spec, only its target."""
-    naming = names.get(portable_identity(entry.run))
+    naming = names.get(portable_identity(entry.run)) if names else None
     if naming is not None:
         return naming
     match entry.notes.get("plan", {}).get("stop"):
