@@ -94,6 +94,14 @@ def test_list_reports_damage_and_leaves_it(pfbench, store):
     assert f"run {key_of('late')} is damaged: wrong content" in outcome.err
     assert outcome.err.count("\n") == 1
     assert key_of("late") in [*store.keys()]
+    assert pfbench("store", "list").out.endswith("\n7 stored\n")  # the text is not verified
+
+
+def test_a_text_listing_names_what_it_cannot_show(pfbench, store):
+    change(store, key_of("late"), seed=b"\x1b", iterations=-1)
+    outcome = pfbench("store", "list")
+    assert outcome.out.endswith("\n6 stored\n")
+    assert f"run {key_of('late')} is damaged: incomplete" in outcome.err
 
 
 def test_check_reports_and_repairs(pfbench, store, conforms):

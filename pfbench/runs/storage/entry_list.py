@@ -83,7 +83,7 @@ def check_and_list_rows(rows: Iterable[Sequence[Any]], names: Collection[str]) -
         if len(names) == len(Row._fields):
             sums = (zlib.crc32(encode_for_checksum(cells[:SHOWN])) for cells in some)
             pairs = enumerate(zip(sums, checksums, strict=True))
-            damaged |= {index: "wrong content" for index, (a, b) in pairs if a != b}
+            damaged |= {index: "wrong content" for index, (now, then) in pairs if now != then}
         for name in _SHARED.intersection(names):
             columns[name] = tuple(map(share, columns[name], columns[name]))
         if "seconds" in names:

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import isnan
 from typing import Any, NamedTuple
 
@@ -332,12 +333,18 @@ def list_stored_columns(names: Any) -> list[str]:
     DamagedFileError
         If these are not the columns of a trace.
     """
-    if not list_type(text)(names) or len(set(names)) < len(names) or len(names) > MOST_COLUMNS:
+    are_texts = list_type(text)(names) and len(names) <= MOST_COLUMNS
+    stored = _list_stored_columns(*names) if are_texts else ()
+    if not stored:
         raise DamagedFileError("incomplete", "its table has other columns than a trace")
-    stored = [name for name in TRACE_COLUMNS if name in names or name not in COUNTED]
-    if names[: len(stored)] != stored:
-        raise DamagedFileError("incomplete", "its table has other columns than a trace")
-    return stored
+    return list(stored)
+
+
+@lru_cache(maxsize=64)
+def _list_stored_columns(*names: str) -> Sequence[str]:
+    stored = tuple(name for name in TRACE_COLUMNS if name in names or name not in COUNTED)
+    are_valid = len(set(names)) == len(names) and names[: len(stored)] == stored
+    return stored if are_valid else ()
 
 
 def insert_lacking_counts(
