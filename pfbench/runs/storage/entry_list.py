@@ -87,9 +87,9 @@ def check_and_list_rows(rows: Iterable[Sequence[Any]], names: Collection[str]) -
         for name in _SHARED.intersection(names):
             columns[name] = tuple(map(share, columns[name], columns[name]))
         if "seconds" in names:
-            pairs = zip(columns["kind"], columns["seconds"], strict=True)
+            timed = zip(columns["kind"], columns["seconds"], strict=True)
             columns["seconds"] = tuple(
-                nan if seconds is None and kind == "run" else seconds for kind, seconds in pairs
+                nan if seconds is None and kind == "run" else seconds for kind, seconds in timed
             )
         valid = list(map(Row._make, zip(*columns.values(), strict=True)))
         for index in sorted(damaged, reverse=True):
