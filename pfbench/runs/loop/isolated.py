@@ -72,14 +72,14 @@ class RemoteMethod:
         if kind != "described":
             self.close()
             raise InputError(f"cannot create the method: {format_error(_as_error(*description))}")
-        described, self.plain_parameters, self.schedule, weights = description
+        described, self.plain_parameters, self.schedule, is_weighted = description
         for name, value in described.items():
             if name not in DESCRIBED:
                 raise InputError("the method's process sends an invalid description of the method.")
             listed = name in ("requires", "asks", "assumes")
             setattr(self, name, frozenset(value) if listed else value)
-        if weights is not None:
-            self.output_weight = lambda iteration: float(weights[iteration - 1])
+        if is_weighted:
+            self.output_weight = lambda iteration: self._newest_weight
 
     def _start(self) -> tuple[ProblemPipeEnd, Any]:
         build, arguments, folder = self._call
@@ -123,7 +123,8 @@ class RemoteMethod:
             while True:
                 kind, *reported = _receive_next(link, process, ledger)
                 if kind == "state":
-                    (state,) = reported
+                    state, weight = reported
+                    self._newest_weight = float(weight)
                     _check_entries_match_factors(state)
                     yield state
                     link.send("on")
@@ -341,9 +342,10 @@ def serve(
     link = MethodPipeEnd(pipe, 1)
     try:
         algorithm, schedule = build(*arguments)
-        link.send(
-            "described", *_attributes_and_parameters(algorithm), schedule, _weights(algorithm)
-        )
+        is_weighted = getattr(algorithm, "output", "") == "weighted"
+        weight = getattr(algorithm, "output_weight", None) if is_weighted else None
+        described = _attributes_and_parameters(algorithm)
+        link.send("described", *described, schedule, weight is not None)
         while True:
             x, words, state, n, D = link.receive()
             seed: Any = HiddenSeed(words)  # numpy takes it, and its types do not say so
@@ -351,8 +353,8 @@ def serve(
             bits.state = state
             ask, rng = _RemoteOracles(link, n, D), PrefetchingGenerator(bits)
             with np.errstate(all="ignore"), suppress(_RunStopped):  # as where the run is measured
-                for yielded in algorithm.run(ask, x, rng):
-                    link.send("state", yielded)
+                for k, yielded in enumerate(algorithm.run(ask, x, rng), 1):
+                    link.send("state", yielded, float(weight(k)) if weight is not None else 1.0)
                     if link.receive() == ("stop",):
                         break
             link.send("end")
@@ -380,11 +382,3 @@ def as_json_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
         name: value if value is None or isinstance(value, bool | int | float | str) else str(value)
         for name, value in parameters.items()
     }
-
-
-def _weights(algorithm: Any) -> list[float] | None:
-    """Return each iterate's weight in the random choice of the output; None without weights."""
-    weight = getattr(algorithm, "output_weight", None)
-    if getattr(algorithm, "output", "") != "weighted" or weight is None:
-        return None
-    return [float(weight(k)) for k in range(1, algorithm.iterations + 1)]

@@ -347,9 +347,13 @@ def test_what_walks_frames_and_references_reaches_no_counter(methods):
     assert apart.counts.fo == 1
 
 
-def test_the_budget_ends_it_at_the_same_call():
+@pytest.mark.parametrize(
+    "method",
+    ["nfwu-spiderg[iterations=50,step=0.1,batch=2,period=3]", "frank-wolfe[output=weighted]"],
+)
+def test_the_budget_ends_it_at_the_same_call(method):
     options = {"budget": pf.Budget(sfo=60), "every": 1}
-    algorithm = pf.algorithm("nfwu-spiderg", iterations=50, step=0.1, batch=2, period=3)
+    algorithm = pf.algorithm(method)
     here = outcome(tiny_recovery(), algorithm, **options)
     assert here[0] == "budget"
     assert outcome(tiny_recovery(), algorithm, isolated=True, **options) == here
