@@ -228,7 +228,7 @@ class MaxRowBall(MatrixBall, NormBall):
     def _unit_rows(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the rows of x divided by their norms, and the norms; rows of norm 0 become 0."""
         largest = np.abs(x).max(axis=self._axis, keepdims=True)
-        scaled = np.divide(x, largest, out=np.zeros_like(x), where=largest > 0.0)
+        scaled = np.divide(x, largest, out=np.zeros_like(x, np.float64), where=largest > 0.0)
         lengths = np.linalg.norm(scaled, axis=self._axis, keepdims=True)
         np.divide(scaled, lengths, out=scaled, where=lengths > 0.0)
         return scaled, largest * lengths
