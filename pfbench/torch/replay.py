@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.errors import InputError
+
 torch: Any = import_module("torch")
 
 _ROUNDING = 128
@@ -265,13 +267,27 @@ def slice_batch(batch: Any, start: int, stop: int) -> Any:
     if isinstance(batch, Mapping):
         return {name: slice_batch(item, start, stop) for name, item in batch.items()}
     if isinstance(batch, tuple | list):
-        return type(batch)([slice_batch(item, start, stop) for item in batch])
+        make = getattr(batch, "_make", type(batch))  # of named tuples
+        return make([slice_batch(item, start, stop) for item in batch])
     return batch
 
 
 def batch_length(batch: Any) -> int:
     """Return the number of samples of a batch, the length of its first tensor."""
-    if torch.is_tensor(batch):
-        return len(batch) if batch.ndim else 1
-    items = batch.values() if isinstance(batch, Mapping) else batch
-    return batch_length(next(iter(items)))
+    for tensor in iterate_tensors(batch):
+        return len(tensor) if tensor.ndim else 1
+    raise InputError("the batch has no tensor.")
+
+
+def iterate_tensors(nested: Any) -> Iterator[Any]:
+    """Yield all tensors in nested tuples, lists, mappings and objects with fields."""
+    if torch.is_tensor(nested):
+        yield nested
+    elif isinstance(nested, Mapping):
+        for item in nested.values():
+            yield from iterate_tensors(item)
+    elif isinstance(nested, tuple | list):
+        for item in nested:
+            yield from iterate_tensors(item)
+    elif hasattr(nested, "__dataclass_fields__"):
+        yield from iterate_tensors(vars(nested))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pfbench.base.errors import InputError
 from pfbench.sets.orthogonalisers import PRESETS
 from pfbench.torch.examination import METHODS, SCALES, Finding
-from pfbench.torch.replay import BatchReplay, ProductNorm
+from pfbench.torch.replay import BatchReplay, ProductNorm, iterate_tensors
 from pfbench.torch.step_rows import ProductCounter, StepReader
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ class Watch:
             if not self._busy:
                 self._pending[call] = size
 
-        for tensor in _iterate_tensors(output):
+        for tensor in iterate_tensors(output):
             if tensor.requires_grad:
                 tensor.register_hook(announce)
 
@@ -344,24 +344,10 @@ class Watch:
 
 
 def _first_axis(*args: Any, **kwargs: Any) -> int:
-    tensor = next(_iterate_tensors((args, kwargs)), None)
+    tensor = next(iterate_tensors((args, kwargs)), None)
     if tensor is None or tensor.ndim == 0:
         raise InputError("the model's arguments have no batch axis: pass batch_size= to Watch.")
     return len(tensor)
-
-
-def _iterate_tensors(nested: Any) -> Iterator[Any]:
-    """Yield all tensors in nested tuples, lists, mappings and objects with fields."""
-    if torch.is_tensor(nested):
-        yield nested
-    elif isinstance(nested, Mapping):
-        for item in nested.values():
-            yield from _iterate_tensors(item)
-    elif isinstance(nested, tuple | list):
-        for item in nested:
-            yield from _iterate_tensors(item)
-    elif hasattr(nested, "__dataclass_fields__"):
-        yield from _iterate_tensors(vars(nested))
 
 
 def _loader_notes(loader: Any) -> Iterator[Finding]:

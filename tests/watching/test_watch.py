@@ -3,6 +3,7 @@
 import copy
 import subprocess
 import sys
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 from pfbench.base.errors import InputError  # noqa: E402
 from pfbench.torch import Watch  # noqa: E402
+from pfbench.torch.replay import batch_length, slice_batch  # noqa: E402
 
 TEXT = (
     "the gradient of a mean is the mean of the gradients, whatever the order of the samples. " * 9
@@ -234,6 +236,12 @@ def test_variance_of_a_sample_from_halves_of_batches():
     values = watch.table.query("layer == 'all'")["sigma2"]
     assert abs(values.mean() - variance) < 4 * values.std() / 120**0.5
     assert watch.constants["sigma2"] == pytest.approx(values.mean())
+
+
+def test_batches_may_be_named_tuples_and_hold_text():
+    batch = namedtuple("Batch", "names x")(["a", "b", "c"], torch.arange(3.0))
+    assert batch_length(batch) == 3
+    assert slice_batch(batch, 1, 2).x.tolist() == [1.0]
 
 
 def test_what_follows_from_a_measurement():
