@@ -116,9 +116,11 @@ class Layers(np.ndarray[Any, Any]):
 
         The numbers are given by name or in the order of the layers.
         """
+        names = [name for name, _ in self.shapes]
         if not isinstance(numbers, Mapping):
-            names = (name for name, _ in self.shapes)
-            numbers = dict(zip(names, numbers, strict=True))
+            numbers = dict(zip(names, numbers, strict=False)) if len(numbers) == len(names) else {}
+        if not numbers.keys() >= set(names):
+            raise InputError(f"give one number for each of the layers {', '.join(names)}.")
         return self.replace(
             {name: np.full(shape, numbers[name]) for name, shape in self.shapes}
         ).vector

@@ -69,7 +69,7 @@ class SeparableFamily(NoisyFamily):
         d, rng = self.columns, np.random.default_rng(self.seed)
         check_entry_count("a point", d)
         weights = np.ones(d)
-        weights[0] = d if self.condition is None else self.condition
+        weights[0] = d if self.condition is None else check_real("condition", self.condition)
         feasible = self._build_feasible_set((d,))
         begin = np.full(d, check_real("begin", self.begin))
         quadratic = SeparableQuadratic(

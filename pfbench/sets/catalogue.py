@@ -13,6 +13,7 @@ from dataclasses import is_dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
 from pfbench.base.names import find_entry
 from pfbench.base.parameters import (
@@ -257,7 +258,7 @@ def layer_norm_ball(text: str, shapes: Sequence[Shape]) -> NormProduct:
     InputError
         If the number of norms does not fit the layers, or `norm_ball` raises an InputError.
     """
-    match = _COMBINED.fullmatch(text.strip())
+    match = _COMBINED.fullmatch(check_text("norm", text, "spectral").strip())
     combination, inside = match.groups() if match else ("max", text)
     cls = find_entry("combination of norms", combination, _COMBINATIONS)
     kinds = inside.split("/")

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr
 from pfbench.base.parameters import parameter
 from pfbench.sets.balls import VectorSet, project_simplex
 from pfbench.sets.body import check_gradient, check_projectable, is_point
@@ -31,6 +32,8 @@ def check_groups(d: int, groups: Any) -> Groups:
         If the groups are not disjoint, or do not cover all d entries.
     """
     if isinstance(groups, Sequence | np.ndarray) and not isinstance(groups, str):
+        if not all(isinstance(group, Iterable) for group in groups):
+            raise InputError(f"groups={brief_repr(groups)} must be lists of indices, or a number.")
         lists = tuple(
             tuple(check_integer("an index of a group", i, minimum=0) for i in group)
             for group in groups
@@ -159,5 +162,5 @@ def rescale_groups(y: Floats, labels: Integers, norms: Floats, target_norms: Flo
     """Return y with each group rescaled to its target norm, or 0 if the group is 0."""
     # Divided first: a quotient of two norms may underflow.
     own = norms[labels]
-    units = np.divide(y, own, out=np.zeros_like(y), where=own > 0.0)
+    units = np.divide(y, own, out=np.zeros_like(y, np.float64), where=own > 0.0)
     return np.asarray(units * target_norms[labels])

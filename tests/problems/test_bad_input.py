@@ -29,6 +29,8 @@ SMALL = {"rows": 6, "columns": 5, "rank": 2, "density": 0.5}
         (RECOVERY, {"source": 3}, ["source", "'3'"]),
         (RECOVERY, {"source": ["digits"]}, ["source"]),
         (RECOVERY, {"source": "digits", "rank": 3}, ["'rank'", "digits"]),
+        ("separable-quadratic", {"condition": "abc"}, ["condition='abc'", "number"]),
+        ("two-layer-network", {"norm": 2}, ["norm=2", "string"]),
         (RECOVERY, {"rank": 7}, ["rank=7", "at most 5"]),
         (RECOVERY, {"rank": 0}, ["rank=0", "at least 1"]),
         (RECOVERY, {"rank": 2.0}, ["rank=2.0", "integer"]),

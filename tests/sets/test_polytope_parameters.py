@@ -42,6 +42,7 @@ REFUSED = {
     "sparse size": (lambda: KSparsePolytope(0, k=1), ["d=0"]),
     "groups length": (lambda: GroupLassoBall(3, groups=0), ["groups=0", "at least 1"]),
     "groups text": (lambda: GroupLassoBall(3, groups="ab"), ["groups='ab'", "integer"]),
+    "groups flat": (lambda: GroupLassoBall(3, groups=[0, 1, 2]), ["groups=[0, 1, 2]", "lists"]),
     "groups twice": (lambda: GroupLassoBall(3, groups=[[0, 1], [1, 2]]), ["entry 1", "twice"]),
     "groups missing": (lambda: GroupLassoBall(3, groups=[[0], [2]]), ["entry 1", "no group"]),
     "groups beyond": (lambda: GroupLassoBall(3, groups=[[0, 1], [2, 3]]), ["entry 3", "d=3"]),
