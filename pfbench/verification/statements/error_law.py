@@ -1,6 +1,7 @@
 """Check of an estimator's error law: its conditional mean and mean square over all draws."""
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, cast
@@ -130,6 +131,9 @@ class ErrorLawCheck:
     def _decide_groups(self, case: MethodOnProblem, groups: list[ErrorGroup]) -> Decision:
         """Decide whether the conditional means and mean squares of errors agree with the law."""
         scale = float(np.abs(case.problem.gradient(case.problem.start())).max()) or 1.0
+        largest = max((math.sqrt(group.square / group.chance) for group in groups), default=0.0)
+        if scale <= ROUNDING * largest:  # a mean of component gradients that is 0 up to rounding
+            scale = largest
         lower, reported = (ROUNDING * scale) ** 2, (case.constants, case.parameters)
         ratios, positive, deviation = [], [], 0.0
         for group in groups:
@@ -185,37 +189,57 @@ def group_errors(
     formed, and the estimate.
     """
     groups: dict[tuple[int, Any], ErrorGroup] = {}
-    count = 0
+    count, units = 0, (1.0, 1.0)
     for chance, estimates in runs:
         count += 1
-        for past, error, existing in _iterate_pasts_and_errors(problem, estimates):
+        listed = list(estimates)
+        units = units if count > 1 else _find_units(problem, listed)
+        for past, error, existing in _iterate_pasts_and_errors(problem, listed, units):
             groups.setdefault((past.t, existing), ErrorGroup(past)).add(chance, error)
     return list(groups.values()), count
 
 
+def _find_units(problem: Any, estimates: Sequence[tuple[Any, Any]]) -> tuple[float, float]:
+    """Return the sizes of points and of estimates, at most 1, relative to which keys are rounded.
+
+    They are powers of two, from a run and the start, and 1 for exact numbers.
+    """
+    start = problem.start()
+    points, values = zip((start, problem.gradient(start)), *estimates, strict=True)
+    return _find_unit(points), _find_unit(values)
+
+
+def _find_unit(arrays: Sequence[Any]) -> float:
+    if any(np.asarray(a).dtype == object for a in arrays):
+        return 1.0
+    size = max(float(np.abs(a).max(initial=0.0)) for a in arrays)
+    return 2.0 ** math.floor(math.log2(size)) if 0.0 < size < 1.0 else 1.0
+
+
 def _iterate_pasts_and_errors(
-    problem: Any, estimates: Iterable[tuple[Any, Any]]
+    problem: Any, estimates: Iterable[tuple[Any, Any]], units: tuple[float, float]
 ) -> Iterator[tuple[Past, Any, Any]]:
     """Yield the past of each estimate, its error, and a key of all earlier points and estimates.
 
     `estimates` are pairs of the point where an estimate was formed, and the estimate, as arrays
-    that nothing changes later. The key has the present point, too.
+    that nothing changes later. The key has the present point, too; it is rounded relative to
+    `units`.
     """
     before = np.array(problem.start())
     error = np.zeros_like(np.asarray(problem.gradient(before)))
     existing: tuple[Any, ...] = ()
     for t, (x, estimate) in enumerate(estimates):
-        existing = (*existing, _make_key(x))
+        existing = (*existing, _make_key(x, units[0]))
         past = Past(t=t, x=x, error=error, step=x - before, problem=problem)
         error = estimate - problem.gradient(x)
         yield past, error, existing
-        existing = (*existing, _make_key(estimate))
+        existing = (*existing, _make_key(estimate, units[1]))
         before = x
 
 
-def _make_key(array: Any) -> Any:
+def _make_key(array: Any, unit: float) -> Any:
     """Return a hashable key of an array; floats are rounded, and exact numbers are not."""
-    return tuple(array.ravel()) if array.dtype == object else rounding_key(array)
+    return tuple(array.ravel()) if array.dtype == object else rounding_key(array / unit)
 
 
 def error_law(

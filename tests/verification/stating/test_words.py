@@ -330,6 +330,29 @@ def test_a_law_that_is_too_small_or_not_exact_is_violated():
     assert (kind, found.reason) == ("violated", "A mean square is 0.5 times its law, not equal.")
 
 
+@pytest.mark.parametrize("curvatures", [(1.0, 8.0, 3.0), (1e-11, 8e-11, 3e-11), (0.1, 0.2, -0.3)])
+def test_a_law_holds_in_any_unit_and_from_a_start_with_no_gradient(curvatures):
+    class Recursive(SGD):
+        """Adds the change of one component, and moves by steps that depend on no draw."""
+
+        def run(self, ask, x, rng):
+            at, g = 0.0 * x, 0.0 * x
+            for t in range(self.iterations):
+                i = rng.integers(ask.n, size=1) if t else np.arange(ask.n)
+                g = ask.batch(i, x) + 0.7 * (g - ask.batch(i, at))
+                at, x = x, x - self.step
+                yield pf.State(x, at, g)
+
+    def recursion(c, a, past):
+        moved = past.x - 0.7 * (past.x - past.step)
+        return (0.49 * past.error_sq + np.var(curvatures) * float(moved @ moved)) * (past.t > 0)
+
+    check = error_law(recursion, exact=True, parameters=SMALL)
+    kind, found = verdict(check, Parabolas(curvatures), algorithm=Recursive)
+    assert kind == "holds", found.reason
+    assert verdict(check, Parabolas(curvatures), algorithm=Recursive, subject=Full)[0] == "violated"
+
+
 def test_a_certain_estimate_is_exact_and_makes_nothing_tight():
     for exact in (False, True):
         check = error_law(lambda c, a, past: 0.0, exact=exact, parameters=SMALL)
