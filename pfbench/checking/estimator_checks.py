@@ -58,7 +58,7 @@ _STEPS = 7
 _BRANCHES = 3000
 """Maximum number of sequences of random draws that are enumerated."""
 
-_SAMPLES = 4000
+_SAMPLES, _FEWEST_SAMPLES = 4000, 30
 _SIGMAS = 7.0
 """Number of standard errors allowed for a sampled mean: chance exceeds it once in 10^11."""
 
@@ -356,6 +356,11 @@ class EstimatorChecks:
             )
             for k in TimeLimit(2.5).rounds(_SAMPLES)
         ]
+        if len(walks) < _FEWEST_SAMPLES:
+            raise CheckSkipped(
+                f"only {len(walks)} runs can be sampled in the time limit, too few for a mean, and "
+                f"the draws cannot be enumerated ({reason})"
+            )
         table = np.array(walks)
         means, deviations = table.mean(axis=0), table.std(axis=0)
         allowed = _SIGMAS * np.linalg.norm(deviations, axis=1) / math.sqrt(max(len(walks) - 1, 1))

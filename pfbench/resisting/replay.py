@@ -33,7 +33,7 @@ GRADIENT, VALUE, LO, PROX, YIELD = range(len(KINDS))
 def relative_error(values: Floats, recorded: Floats) -> float:
     """Return |values - recorded| divided by the larger of the two norms; 0 if both are 0."""
     scale = max(norm(values), norm(recorded))
-    return norm(values - recorded) / scale if scale > 0.0 else 0.0
+    return 0.0 if scale == 0.0 else norm(values - recorded) / scale
 
 
 # --- (i), and the gaps ----------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
+from types import SimpleNamespace
 
 import jsonschema
 import numpy as np
@@ -18,12 +19,12 @@ from typer.testing import CliRunner
 from pfbench.base.user_code import load_user_object
 from pfbench.cli import falsify as verb
 from pfbench.cli.main import app
-from pfbench.verification.falsify import falsification
+from pfbench.verification.falsify import confirmation, falsification
 from pfbench.verification.falsify import search as searching
 from pfbench.verification.falsify.confirmation import load_exact_module
 from pfbench.verification.falsify.exact_numbers import Digits, Inexact, RationalOrRoot
 from pfbench.verification.falsify.falsification import replay_counterexample, search_claim
-from pfbench.verification.falsify.genomes import convert_to_text, parse_genome
+from pfbench.verification.falsify.genomes import Entry, convert_to_text, parse_genome
 from pfbench.verification.falsify.searched_problem import build_problem
 from pfbench.verification.falsify.statement import lint_claim, list_statements, parse_assumption
 
@@ -259,6 +260,15 @@ def test_a_mean_that_cannot_be_enumerated_is_tested_by_an_e_process():
     assert found.verdict == "violated"
     assert found.arithmetic == "e-process"
     assert found.e_value > 1e9
+
+
+def test_a_mean_of_numbers_that_may_be_negative_is_not_confirmed(monkeypatch):
+    monkeypatch.setattr(confirmation, "build_problem", lambda genome: None)
+    normal = lambda rng: float(rng.standard_normal())  # noqa: E731
+    case = SimpleNamespace(bound_value=lambda: 0.05, measure_run=normal)
+    statement = SimpleNamespace(prepare_run=lambda *limits: case, refusal="")
+    reason, _ = confirmation.confirm_entry(statement, Entry({}, 1, 0), np.inf, (7, 4000))
+    assert "negative in some run" in reason
 
 
 @pytest.mark.parametrize("name", ["RADIUS", "SHORT"])

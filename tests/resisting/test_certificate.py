@@ -35,7 +35,7 @@ from pfbench.resisting import (
     write_certificate,
 )
 from pfbench.resisting.certificate import _digest, build_outcome, transcript_path
-from pfbench.resisting.replay import check_answers, check_queries
+from pfbench.resisting.replay import check_answers, check_queries, relative_error
 from pfbench.resisting.resisting_oracle import make_resisting_chain
 from pfbench.resisting.transcript import KINDS, Transcript, file_digest
 
@@ -48,6 +48,11 @@ def certified(text, T, **options):
 
 def own(algorithm, T=10, **options):
     return certify(algorithm.contestant(), T, **options)
+
+
+def test_a_query_of_nan_differs_from_every_other():
+    assert relative_error(np.zeros(2), np.zeros(2)) == 0.0
+    assert math.isnan(relative_error(np.full(2, np.nan), np.ones(2)))
 
 
 # --- who is certified -----------------------------------------------------------------------------

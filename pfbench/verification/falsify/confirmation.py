@@ -30,6 +30,7 @@ from pfbench.verification.subject import NotTestable
 from pfbench.verification.user_claims import collect_paper
 
 _MIN_EXCESS, _ERROR_FACTOR = 1e-15, 1e6
+_ROUNDING = 1e-9
 _REPLAY_SECONDS = 30.0
 _RATIONAL_STEPS, _RATIONAL_NUMBERS = 64, 1000
 
@@ -145,8 +146,10 @@ def _confirm_mean_by_e_process(
     process, bound, total, runs = EProcess(1.0), float(case.bound_value()), 0.0, 0
     for child in np.random.SeedSequence(entropy).spawn(limit):
         ratio = float(case.measure_run(np.random.default_rng(child)) / bound)
+        if ratio < -_ROUNDING:
+            return "the quantity is negative in some run, and an e-process needs it to be >= 0", {}
         total, runs = total + ratio, runs + 1
-        process.add(max(ratio * (1.0 - 1e-9), 0.0))
+        process.add(max(ratio * (1.0 - _ROUNDING), 0.0))
         mean = total / runs
         if process.has_rejected:
             e_value = float(np.exp(min(process.log_largest, 700.0)))
