@@ -22,7 +22,7 @@ OPTIONS = {"horizon": 128, "size": 3, "patience": 8.0}
 def search_counterexamples(
     session: Session, verification: Verification, *, includes_catalogue: bool = False
 ) -> Verification:
-    """Search for counterexamples; return the verdicts with the largest ratios measured/bound.
+    """Search for counterexamples to verified claims; return the verdicts with the search results.
 
     User-defined bounds and error laws that are not violated are searched. With
     `includes_catalogue`, those of the catalogue are searched, too. See `add_report`.
@@ -42,7 +42,7 @@ def search_counterexamples(
 def search_claims_of_verdicts(
     rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, is_selected: Any
 ) -> dict[int, SearchReport]:
-    """Search for counterexamples to the claims of verdicts; return reports by verdict position.
+    """Search for counterexamples to the claims of verdicts; return reports by index in `rows`.
 
     Only bounds and error laws are searched, and no verdict that is lost, or for which the function
     `is_selected` returns False.

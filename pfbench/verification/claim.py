@@ -217,7 +217,7 @@ class Mutant:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Erratum:
-    """Wrong, damaged or ambiguous statement of a paper, in print or in a machine-made copy.
+    """Wrong or ambiguous statement of a paper, or one that may be damaged in the copy in use.
 
     Attributes
     ----------
@@ -251,12 +251,12 @@ class Erratum:
 
     @property
     def ruling(self) -> str:
-        """Conclusion about the statement, a key of `CONCLUSIONS`; without a dossier, "wrong"."""
+        """Conclusion about the statement: a key of `CONCLUSIONS`; "wrong" without a dossier."""
         return "wrong" if self.dossier is None else self.dossier.conclusion
 
     @property
     def reading(self) -> str:
-        """Origin of the quoted statement: "as printed", or "as read" in a machine-made copy."""
+        """Words before the quotation: "as printed", or "as read" if only a copy was read."""
         return "as read" if self.ruling == "doubtful" else "as printed"
 
     def is_shown(self, evidence: "ExaminationEvidence") -> bool:

@@ -42,7 +42,7 @@ class ExaminationEvidence:
         return self.printed_fails and self.corrected_holds
 
     def with_ratios_under_other_readings(self, readings: Mapping[str, float]) -> Self:
-        """Return a copy to which ratios measured/bound for other readings of the bound are added.
+        """Return a copy with added ratios measured/bound, one for each other reading of the bound.
 
         `readings` maps the name of each other reading of the bound to its ratio.
         """
@@ -54,7 +54,7 @@ class ExaminationEvidence:
 
 
 def compare_ratios(printed: float, corrected: float, **numbers: float) -> ExaminationEvidence:
-    """Return evidence on an erratum, from measured/bound for the printed and corrected bounds.
+    """Check by ratios measured/bound whether an erratum's printed and corrected bounds hold.
 
     A bound holds if its ratio is at most 1.
     """
@@ -76,7 +76,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
 
 
 def compute_gaps_along_run(problem: Problem, algorithm: Algorithm, seed: int) -> Floats:
-    """Run an algorithm and return the Frank-Wolfe gaps V(x_t) for t < T, shape (T,)."""
+    """Run an algorithm for T steps; return the Frank-Wolfe gaps at x_0 .. x_{T-1}, shape (T,)."""
 
     def gap(problem: Problem, state: State) -> float:
         bracket = fw_gap(problem, state)

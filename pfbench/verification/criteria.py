@@ -31,7 +31,7 @@ _FACTORS: Mapping[tuple[str, str], float] = {
 
 @dataclass(frozen=True)
 class ComplexityOrder:
-    """Order eps^-a n^b of a complexity, without constants.
+    """Order of growth eps^-a n^b of oracle calls, where the field `eps` is a and `n` is b.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Complexity:
 
 
 def complexity(method: str, criterion: str, **orders: tuple[float, float] | float) -> Complexity:
-    """Return a complexity; each oracle kind has the power of 1/eps, or the powers of 1/eps and n.
+    """Return a complexity from the power of 1/eps, or the powers of 1/eps and n, per oracle kind.
 
     The powers are keyword arguments, one for each oracle kind.
     """
@@ -100,7 +100,7 @@ class WinnerByCriterion:
 def find_winner_by_criterion(
     comparison: str, a: Complexity, b: Complexity, count: str
 ) -> WinnerByCriterion | None:
-    """Return the winners of a paper's comparison of methods a and b under each criterion.
+    """Return the winner under each criterion, or None if the published winner wins under all.
 
     Return None if the published winner also wins under each common criterion.
     """

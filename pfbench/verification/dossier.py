@@ -84,7 +84,7 @@ class Dossier:
             raise InputError(f"the derivation must have 1 to {MOST_LINES} lines.")
 
     def agrees(self, readings: Mapping[str, bool]) -> bool:
-        """Return whether the conclusion fits the outcome of each reading of the statement.
+        """Return whether the conclusion fits the results of trying all readings of the statement.
 
         All readings must have been tried. The conclusion *wrong* requires that no reading makes the
         printed statement right. The conclusion *unclear* requires that one does.

@@ -92,7 +92,7 @@ def check_claim(claim: Claim) -> Homogeneity:
 
 
 def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
-    """Yield whether the printed and the corrected formula of an erratum scale with their units.
+    """Check the units of the printed and the corrected formula of an erratum; yield the results.
 
     Yield nothing for an erratum without formulas.
     """
@@ -108,7 +108,7 @@ def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
 
 
 def _describe(subject: str, departure: UnitDeparture | None, unit: Unit) -> tuple[str, bool]:
-    """Describe the unit of a formula, or how the formula departs from that unit.
+    """Describe the unit of a formula or, if there is one, the formula's departure from the unit.
 
     Return the text, and whether the formula is homogeneous.
     """
@@ -148,7 +148,7 @@ def _compute_printed_schedule(
     unit: Unit,
     scaling: Scaling,
 ) -> Mapping[str, Any]:
-    """Return the parameters of a published schedule for a request converted to other units."""
+    """Return the parameters of a published schedule, computed for a request in other units."""
     floats = [name for name, value in request.parameters.items() if is_float(value)]
     units = {name: _parameter_unit(method, name) for name in floats}
     other = replace(
@@ -231,7 +231,7 @@ def _evaluate_law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
 def _make_case_of_scaling(
     trial: Trial, setting: ClaimSetting, problem: Any, parameter_units: Mapping[str, Unit]
 ) -> Case:
-    """Return a function that maps a scaling of units to the scaled constants and parameters."""
+    """Return a function that converts a claim's constants and parameters by a given scaling."""
     own, units = trial.claim_algorithm if trial.claim.algorithm else None, trial.claim.units
     statement = problem.constants(problem.start())
     existing = statement if setting.constants is None else setting.constants(problem)
@@ -254,7 +254,7 @@ def _make_case_of_scaling(
 
 
 def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[str, Unit]]:
-    """Yield possible units of a claim's real parameters, as dicts by name, the likeliest first.
+    """Yield possible choices of the units of a claim's real parameters, the likeliest choice first.
 
     A name alone does not determine the unit: a Frank-Wolfe step is dimensionless, a gradient step
     is not.
@@ -272,7 +272,7 @@ def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[st
 
 
 def _parameter_unit(method: Any, name: str) -> Unit:
-    """Return the unit of a method's parameter, from its schedule or else from its name."""
+    """Infer the unit of a parameter from the method's schedule, or else from its name."""
     if name == "epsilon":
         return accuracy_unit(method, USUAL[-1]) or GRADIENT
     if has_schedule(method):

@@ -42,7 +42,7 @@ class Instance:
 
     @property
     def stream_key(self) -> str:
-        """Seed of random streams: values of the fixed parameters, or the name if none is fixed."""
+        """Text that seeds random streams: the values of the fixed parameters, or else the name."""
         return " ".join(str(value) for value in self.parameters.values()) or self.name
 
     def with_title(self, title: str) -> "Instance":
@@ -56,7 +56,7 @@ class Instance:
 
     @property
     def label(self) -> str:
-        """Name and fixed parameters, by which instances with the same builder are distinguished."""
+        """Name with the fixed parameters, which distinguishes instances of the same builder."""
         return f"{self.name} {self.stream_key}"
 
     @property

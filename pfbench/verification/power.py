@@ -65,7 +65,7 @@ class PlantedError(Subject):
 
 
 def scalable_parameters(method: Any) -> list[str]:
-    """Return the parameters that a planted error can scale, and `ESTIMATE` for oracle answers."""
+    """Return the parameters that an error can scale; `ESTIMATE` stands for an oracle's answers."""
     # A method computes these if they are not set.
     implicit = {"curvature", *(["tolerance"] if hasattr(method, "eta") else [])}
     numbers = [
@@ -212,7 +212,7 @@ class PowerSearch:
 
 
 def list_searches(claims: Iterable[Claim]) -> list[PowerSearch]:
-    """Return a search for each claim about a method and each parameter that an error can scale."""
+    """Return a search for each claim about a method and each parameter that can be scaled."""
     return [
         PowerSearch(claim, parameter)
         for claim in claims

@@ -29,7 +29,7 @@ _MOST_WORK = 10.0
 
 
 def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
-    """Test a bound that does not scale with the units also in other units; return all evidence.
+    """Retest a bound in other units if it does not scale with the units; return all evidence.
 
     Only bounds that do not scale like the bounded quantity are tested. Such a bound gets the
     verdict *violated* if it fails in other units, else *inconclusive*. A claim whose

@@ -134,9 +134,9 @@ def check_schedule(method: Any) -> Homogeneity | None:
 
 
 def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
-    """Return the unit of the accuracy for which a method's guarantee scales with the units.
+    """Return the unit of the accuracy epsilon, inferred from the guarantee of a method.
 
-    Return None if there is no guarantee or no such unit.
+    Return None if there is no guarantee, or no unit with which the guarantee scales.
     """
     promise = getattr(method, "guarantee", None)
     if promise is None:
@@ -168,7 +168,7 @@ class UnitDepartures:
 
     @property
     def texts(self) -> list[str]:
-        """Descriptions that count against a schedule; integers that are off by one do not count."""
+        """Descriptions of all departures, except for integers that are off by one."""
         return self.real + self.integers
 
 
@@ -198,7 +198,7 @@ def find_departures(make_parameters: Parameters) -> UnitDepartures:
 
 
 def _schedule_departures(method: Any, unit: Unit) -> list[UnitDepartures]:
-    """Return a schedule's departures from its units, for several accuracies and constants.
+    """Find parameters of a schedule that do not scale with their units, for several accuracies.
 
     The list is empty if the schedule never returns parameters.
     """

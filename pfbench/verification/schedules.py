@@ -110,7 +110,7 @@ def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> E
 def _check_refused_requests(
     failed: Sequence[tuple[ScheduleRequest, NotTestable]], granted: Sequence[ScheduleRequest]
 ) -> None:
-    """Raise an exception if a schedule refuses a request without a permitted reason.
+    """Raise an exception if a schedule refuses a request for a reason that is not permitted.
 
     A schedule may refuse an accuracy that is out of range, or further requested parameters.
 
@@ -149,7 +149,7 @@ def _is_raised_in_constructor(error: BaseException | None) -> bool:
 
 
 def _request_kind(request: ScheduleRequest) -> tuple[bool, Mapping[str, Any]]:
-    """Return whether a request is for the practical schedule, and its further parameters."""
+    """Return the kind of a request: whether it is practical, and its further parameters."""
     return request.is_practical, request.parameters
 
 

@@ -55,7 +55,7 @@ def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> 
 def replay_entry_exactly(
     statement: SearchedStatement, entry: Entry, number: type[Number], deadline: float
 ) -> tuple[Ratio, Any]:
-    """Recompute the ratio measured/bound of an entry with exact numbers; return it and the problem.
+    """Recompute an entry with exact numbers; return its ratio measured/bound and its problem.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def confirm_entry(
 
 
 def describe_error(error: Exception) -> str:
-    """Return the message of an error; for an error of user code, with the error's type."""
+    """Return an error's message, preceded by the error's type if user code raised the error."""
     is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
     return f"{'' if is_known else type(error).__name__ + ': '}{error}"
 
@@ -167,7 +167,7 @@ def _confirm_mean_by_e_process(
 def load_exact_module(
     module: ModuleType, number: type[Number], exact_copies: dict[str, ModuleType] | None = None
 ) -> ModuleType:
-    """Execute a copy of a module that computes with numbers of the type `number`, and return it.
+    """Return an executed copy of a module that computes with numbers of the type `number`.
 
     Modules that it imports from its folder are copied, too, unless `exact_copies` has their copies.
     A top-level statement that raises an error with these numbers is executed unchanged.
@@ -221,7 +221,7 @@ def _execute(nodes: list[ast.stmt], file: str, module: ModuleType) -> None:
 
 
 class _ExactArithmeticRewriter(ast.NodeTransformer):
-    """Transformer of a syntax tree that makes floats, quotients, powers and `float` exact."""
+    """Transformer that rewrites floats, divisions, powers and calls of `float` as exact ones."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if type(node.value) is float and math.isfinite(node.value):
@@ -265,14 +265,14 @@ def _is_integer(value: Any) -> bool:
 
 
 def _convert_integers(number: type[Number], value: Any) -> Any:
-    """Return an integer or an array of integers as exact numbers; other values unchanged."""
+    """Return an integer, or an array of integers, as exact numbers; return other values as is."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "ib":
         return value.astype(object) * number.from_value(1)
     return number.convert_scalar(value) if _is_integer(value) else value
 
 
 def _make_exact_modules(number: type[Number]) -> Mapping[str, ModuleType]:
-    """Return copies of math, numpy and pfbench, by name, whose functions take exact numbers."""
+    """Return replacements of math, numpy and pfbench, by name, which compute with exact numbers."""
 
     def apply(name: str, value: Any) -> Any:
         return getattr(_convert(number, value), name)()

@@ -23,7 +23,7 @@ _MAX_DENOMINATOR = 2**20
 
 
 class Inexact(Exception):
-    """Exception raised if a computation leaves the exact numbers with which a run is recomputed."""
+    """Exception raised if a run cannot be recomputed with exact numbers."""
 
 
 def _make_operator(name: str, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -123,7 +123,7 @@ def as_float(value: Any) -> float:
 
 
 class RationalOrRoot(Number):
-    """Rational number or square root of a rational; its square is stored with the number's sign."""
+    """Rational number or square root of one, stored as its square with the sign of the number."""
 
     def __init__(self, square: Fraction) -> None:
         if max(square.numerator.bit_length(), square.denominator.bit_length()) > _MAX_BITS:
@@ -169,7 +169,7 @@ class RationalOrRoot(Number):
         return RationalOrRoot(base.square ** int(twice / 2 if twice % 2 == 0 else twice))
 
     def sqrt(self) -> "RationalOrRoot":
-        """Return the square root of a rational number, symbolic if it is irrational."""
+        """Return the square root of a rational number; a root that is irrational stays a root."""
         if self.square < 0:
             raise Inexact("the code takes the square root of a negative number")
         return RationalOrRoot(self.round(Fraction))
@@ -179,7 +179,7 @@ class RationalOrRoot(Number):
         return (self.square > other.square) - (self.square < other.square)
 
     def round(self, convert: Callable[[Any], Any]) -> Any:
-        """Return `convert` of the number as a fraction; raise `Inexact` if it is irrational."""
+        """Return `convert(fraction)` for the number as a fraction; raise `Inexact` for a root."""
         reason = "an irrational number is rounded, or its root is taken"
         return convert(_square_root_with_sign(self.square, reason))
 
@@ -228,7 +228,7 @@ class Digits(Number):
 
     @classmethod
     def from_value(cls, value: float | Fraction) -> Self:
-        """Convert a float, an integer or a fraction to `Digits`, rounded to its precision."""
+        """Return the `Digits` nearest to a float, an integer or a fraction."""
         numerator, denominator = Fraction(value).as_integer_ratio()
         return cls(cls.context.divide(Decimal(numerator), Decimal(denominator)))
 
@@ -258,7 +258,7 @@ class Digits(Number):
 
     @staticmethod
     def comparisons_agree(first: "type[Digits]", second: "type[Digits]") -> bool:
-        """Return whether computations with two precisions logged the same differences.
+        """Return whether a computation logged the same differences of numbers in two precisions.
 
         Two differences agree if they are equal up to a thousandth, or both 0.
         """

@@ -100,7 +100,7 @@ class Falsification(Search):
     complete: bool = True
 
     def _set_deadline(self, share: float) -> None:
-        """Set the deadline at a fraction of the time limit."""
+        """Set the deadline: `share` of the time limit, counted from the start of the search."""
         self.deadline = self.start + share * self.seconds * self.patience
 
     def run(self) -> SearchReport:
@@ -133,7 +133,7 @@ class Falsification(Search):
         return self._report()
 
     def _confirm(self, entry: Entry, min_ratio: float | None = None) -> Counterexample | None:
-        """Try to confirm a candidate, shrunk or in its original size; return the counterexample.
+        """Try to confirm a candidate, after or without shrinking; return a counterexample or None.
 
         The result is None if it cannot be confirmed. `min_ratio` is the least ratio measured/bound
         to keep in shrinking, for a bound that is nearly attained.
@@ -184,7 +184,7 @@ class Falsification(Search):
 
 
 def _describe_ratio(statement: SearchedStatement, entry: Entry) -> dict[str, Any]:
-    """Return fields of a report: statement, largest ratio measured/bound, and its instance."""
+    """Return fields of a report: statement, largest ratio measured/bound, and problem instance."""
     claim, genome = statement.claim, entry.genome
     fields: dict[str, Any] = {"claim": claim.name, "statement": claim.statement}
     fields |= {"label": statement.label, "t": entry.result.t, "horizon": entry.T}

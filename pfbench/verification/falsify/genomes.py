@@ -76,7 +76,7 @@ class Entry:
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """Family, set and sizes of the genome, and a quarter of the number of its parameters."""
+        """Key of similar entries: family, set, sizes, and number of parameters divided by 4."""
         g = self.genome
         return g["family"], g["set"], g["d"], g["n"], len(list_positions(g)) // 4
 
@@ -314,7 +314,7 @@ def parse_genome(record: Any) -> Any:
 
 
 def convert_numbers(genome: Any, kind: Any, convert: Callable[[Any], Any]) -> Any:
-    """Return a copy of a genome in which all numbers of a type are converted."""
+    """Return a copy of a genome with `convert` applied to all numbers of the type `kind`."""
     converted = deepcopy(genome)
     for container, key in list_positions(converted, kind):
         container[key] = convert(container[key])

@@ -179,7 +179,7 @@ class Counterexample(SearchReport):
 
 
 def _shorten_number(text: str) -> str:
-    """Return a number's text, as a decimal of ten digits if it is longer than 24 characters."""
+    """Return the text of a number; shorten it to ten digits if it has more than 24 characters."""
     parts = re.fullmatch(r"(-?)(sqrt\()?([\d/.]+)\)?( .*)?", text) if len(text) > 24 else None
     if parts is None:
         return text

@@ -182,7 +182,7 @@ def _instance_lines(problem: Any) -> list[str]:
 
 
 def _compose_parameters(counterexample: Counterexample, case: Any, sources: str) -> str:
-    """Return Python code that defines constants, parameters, number of steps and the method."""
+    """Return Python code that sets the constants, the parameters, the step count and the method."""
 
     def join(values: Mapping[str, Any]) -> str:
         return ", ".join(f"{name}={_literal(value)}" for name, value in values.items())
@@ -204,7 +204,7 @@ def _compose_parameters(counterexample: Counterexample, case: Any, sources: str)
 
 
 class _Simplifier(ast.NodeTransformer):
-    """Transformer that removes docstrings, annotations, decorators and branches never taken.
+    """Transformer that removes docstrings, annotations, decorators, and branches that never run.
 
     `fixed` has the values of attributes of `self` that decide branches. Field defaults stay.
     """
@@ -258,7 +258,7 @@ def _target_name(node: ast.AST) -> str:
 def collect_sources_and_imports(
     statement: SearchedStatement, fixed: Mapping[str, Any]
 ) -> tuple[str, list[str]]:
-    """Return the source code of method, measure and bound, and the import statements.
+    """Return the source code of a statement's method, measure and bound, and the imports for it.
 
     The code contains all definitions of the claim's module that they use. `fixed` has values of the
     method's attributes, by which branches are left out.

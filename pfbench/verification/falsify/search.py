@@ -65,7 +65,7 @@ _INTERVAL = 2.0
 
 
 def count_steps(seconds: float) -> int:
-    """Return the number of steps of a method that are assumed to take this many seconds."""
+    """Return the number of steps that a method is assumed to make in the given seconds."""
     return int(seconds * STEPS_PER_SECOND)
 
 
@@ -108,7 +108,7 @@ class Search:
         return sorted(entries, key=lambda entry: -entry.ratio)
 
     def try_next_genome(self) -> Entry | None:
-        """Try a genome: a known hard one, a random one, or an earlier one, mutated or run longer.
+        """Try one more genome: a hard one, a random one, or an earlier one, changed or run longer.
 
         The known hard ones come after some small ones, whose counterexamples are simpler. The
         result is an entry, or None if the genome cannot be measured.
@@ -243,7 +243,7 @@ class Search:
 
 
 class SavedSearch:
-    """Reports on a claim's finished statements, and the state of the unfinished search.
+    """Finished reports on a claim's statements, and the state of the search that is under way.
 
     Reports and state are saved in a file whose name has a digest of the claim's source and of
     `options`, in a folder; `saved` is the folder, and whether to resume the search saved there.
@@ -276,7 +276,7 @@ class SavedSearch:
         self.write(state | {"elapsed": elapsed, "rng": search.rng.bit_generator.state})
 
     def restore(self, search: Search) -> None:
-        """Restore the saved state of a search, if any, with the seconds that it had taken."""
+        """Restore the saved state and elapsed time of a search; do nothing if none was saved."""
         if self.state is None:
             return
         state, self.state = self.state, None
@@ -287,7 +287,7 @@ class SavedSearch:
         search.start -= state["elapsed"]
 
     def write(self, state: dict[str, Any] | None) -> None:
-        """Write the reports, and the state of the search of the next statement, if any."""
+        """Write the finished reports, and the given state of an unfinished search, to the file."""
         self.time = monotonic()
         if self.path is not None:
             record = {"reports": self.reports, "state": state}

@@ -144,7 +144,7 @@ class SearchedProblem(IndexSampling):
 
     @property
     def best_known(self) -> tuple[Any, str]:
-        """Minimum of f, and its origin: the words "by construction"."""
+        """Minimum of f, and the words "by construction", which tell how the minimum is known."""
         if self.minimiser is None:
             raise Skip("the minimum of the instance is unknown")
         return self.number(0), "by construction"
@@ -189,14 +189,14 @@ class SearchedProblem(IndexSampling):
 
 
 def _complete_offsets(n: int, rows: Any, zeros: Any, number: Callable[[Any], Any]) -> list[Any]:
-    """Return the offsets of all components; the last one makes their sum 0."""
+    """Return the offset of each component from the mean; the last one makes their sum 0."""
     offsets = [vector(map(number, repeat(row, len(zeros)))) for row in rows[: n - 1]]
     offsets += [zeros] * (n - 1 - len(offsets))
     return [*offsets, sum((-row for row in offsets), zeros)]
 
 
 class PiecewiseLinear:
-    """Piecewise linear function: a line through a base point, plus changes of its slope at knots.
+    """Piecewise linear function, given by its line at a base point and its slope changes at knots.
 
     The changes are triples (knot, change, side), with the side 1 or -1 of the knot on which the
     change acts. `row` has the value at the first knot, or at 0, and the slopes. The form avoids
@@ -223,7 +223,7 @@ class PiecewiseLinear:
 
 
 class CoordinateFunction:
-    """Function of one coordinate, given by the derivatives of its components.
+    """One-dimensional function, the mean of components that are given by their derivatives.
 
     The attribute `base` is the minimiser, if there is one.
     """
@@ -288,7 +288,7 @@ class SeparableProblem(SearchedProblem):
         return self.base if has_minimum else None, start, bounds, *convexity
 
     def value(self, x: Any) -> Any:
-        """Return f(x) minus f at the base point, which is the minimiser if it is known."""
+        """Return f(x) - f(b), where b is the base point: the minimiser of f if there is one."""
         return sum(c.mean.integral_from_base(y) for c, y in zip(self.coordinates, x, strict=True))
 
     def gradient(self, x: Any) -> Any:
@@ -301,10 +301,11 @@ class SeparableProblem(SearchedProblem):
 
 
 class QuadraticProblem(SearchedProblem):
-    """Quadratic f(x) = <s, x - x*> + (x - x*)'H(x - x*)/2 with minimiser x* and Hessian H.
+    """Quadratic function with a given Hessian, minimiser, and gradient at the minimiser.
 
-    The components differ by linear terms. H is Q diag(eigenvalues) Q with a reflection Q, or
-    tridiagonal if the genome has `chain`. The vector -s is in the normal cone of the set at x*.
+    The function is f(x) = <s, x - x*> + (x - x*)'H(x - x*)/2. The components differ by linear
+    terms. H is Q diag(eigenvalues) Q with a reflection Q, or tridiagonal if the genome has `chain`.
+    The vector -s is in the normal cone of the set at x*.
     """
 
     def _prepare(self) -> Any:
@@ -375,10 +376,7 @@ class QuadraticProblem(SearchedProblem):
 
 
 def _convex_combination(points: list[Any], weights: list[Any], number: Callable[[Any], Any]) -> Any:
-    """Return a convex combination of points, with weights computed from the given numbers.
-
-    The weights are proportional to the absolute values of the numbers.
-    """
+    """Return the mean of points, weighted by the absolute values of `weights`."""
     numbers = [abs(number(w)) for w in repeat(weights, len(points))]
     total = sum(numbers)
     if not total > 0:

@@ -77,7 +77,7 @@ def parse_assumption(text: str) -> Callable[..., bool] | None:
 
 
 class SearchedStatement:
-    """One bound, or the error law, of a claim, for one setting of the parameters of its method.
+    """Bound or error law of a claim, for one setting of the parameters of the claim's method.
 
     Attributes
     ----------
@@ -239,7 +239,7 @@ class Ratio:
 
 @dataclass(frozen=True, kw_only=True)
 class MethodOnInstance(MethodOnProblem):
-    """Method on a problem of the counterexample search, whose runs are ended at a deadline.
+    """Method on a problem of the counterexample search; its runs end at a deadline.
 
     The deadline is a time of `time.monotonic`.
     """

@@ -145,7 +145,7 @@ class Code:
         return Edit(line, column, line, column, f"{statement}\n{' ' * column}")
 
     def _make_change(self, node: Placed, edit: Edit, *edits: Edit) -> SourceChange:
-        """Return a change with these edits, and with the line of `node` before and after them."""
+        """Return the change that the edits make, with the line of `node` before and after."""
         unit = node
         for item in (node, *self.enclosing(node)):
             is_block = isinstance(item, ast.stmt) and hasattr(item, "body")
@@ -207,7 +207,7 @@ class Code:
             point_names |= further
 
     def _iterate_names_sharing_points(self, points: set[str]) -> Iterator[str]:
-        """Yield the names of variables that an assignment copies from or to one of `points`."""
+        """Yield the names of variables that an assignment sets equal to a variable in `points`."""
         for target, value in self.assignments:
             if isinstance(value, ast.Call) and callee_name(value) in _COPIES:
                 point_names = [variable_name(node) for node in value.args]

@@ -79,7 +79,7 @@ class RunOutcome:
 
 
 def find_equivalence(fault: Fault) -> str:
-    """Return "runs" if a fault changes no run, "law" if only the runs' distribution stays, else "".
+    """Return "runs" if a fault keeps all runs, "law" if it keeps only their distribution, else "".
 
     The result is also empty if equivalence cannot be decided.
     """
@@ -256,7 +256,7 @@ def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> b
 def _enumerable_sizes_and_law(
     reference: Any, choice_index: int, problem_index: int
 ) -> tuple[Mapping[str, int], Mapping[Values, float]]:
-    """Return sizes of a run for which all outcomes can be enumerated, and their distribution.
+    """Return sizes at which all outcomes of a run can be enumerated, with their probabilities.
 
     The sizes are the first in `CASES`. The probabilities are those of the correct method.
 

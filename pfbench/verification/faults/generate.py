@@ -127,7 +127,7 @@ _ANSWERS = ("gradient", "batch", "difference", "replace")
 def _iterate_delayed_changes(
     code: Code, *, name: str, operator: Operator
 ) -> Iterator[SourceChange]:
-    """Yield an operator's changes in a delayed form, which act only after several executions."""
+    """Yield an operator's changes, delayed to act only after the code has run several times."""
     for change in operator(code):
         first, *edits = change.edits
         node = code.find_replaced_expression(first)
@@ -155,7 +155,7 @@ def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
 
 
 def _clip_answers(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that clip oracle answers at a multiple of earlier answers' median norm."""
+    """Yield changes that limit the norm of oracle answers to a multiple of the earlier median."""
     for node in code.calls(*_ANSWERS):
         if not is_non_oracle_call(node) and code.may_run_repeatedly(node):
             factor = _draw_threshold("late-clip", code.text(node), *_FACTORS)

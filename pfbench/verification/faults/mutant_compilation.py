@@ -79,7 +79,7 @@ def _compile_variant(algorithm: Any, module: str, edits: tuple[Edit, ...]) -> An
 
 @lru_cache(maxsize=64)
 def _modules_using(module: str, modules: frozenset[str]) -> frozenset[str]:
-    """Return the names of a module and of those in `modules` that use its definitions."""
+    """Return the names of a module and of all modules in `modules` that depend on it."""
     names = {module}
     while True:
         further = {user for user in modules - names if names & _defining_modules(user)}

@@ -34,17 +34,17 @@ _SWAPPED = {
 
 
 def change_point(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that replace an iterate by another one, except in yields and full queries."""
+    """Yield changes that replace an iterate, except in yields and queries of full gradients."""
     return _point_changes(code, lambda role: role not in ("State", *_REFERENCES))
 
 
 def change_point_of_full_query(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that compute a full gradient, the Hessians or a table at another point."""
+    """Yield changes that query a full gradient, Hessians or a gradient table at another iterate."""
     return _point_changes(code, _REFERENCES.__contains__)
 
 
 def change_yielded_point(code: Code) -> Iterator[SourceChange]:
-    """Yield changes of the yielded iterate, and changes that swap it with the estimate's point."""
+    """Yield changes that replace the yielded iterate, or swap it with the point of the estimate."""
     yield from _point_changes(code, "State".__eq__)
     for state in code.calls("State"):
         if len(state.args) > 1:
@@ -70,7 +70,7 @@ def _point_changes(code: Code, function: Callable[[str], bool]) -> Iterator[Sour
 
 
 def change_renewal(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that renew a reference point at wrong iterations, or never update a table.
+    """Yield changes that renew a reference point at wrong steps, or never update a gradient table.
 
     A reference is renewed too often, one iteration late, or half as often.
     """
@@ -306,7 +306,7 @@ def is_non_oracle_call(node: ast.Call) -> bool:
 
 
 def _has_integer_term(node: ast.BinOp) -> bool:
-    """Return whether a term of a sum is an integer constant, which `change_integer` changes."""
+    """Return whether a sum has an integer constant as a term, which `change_integer` changes."""
     terms = (node.left, node.right)
     return any(isinstance(node, ast.Constant) and type(node.value) is int for node in terms)
 

@@ -12,7 +12,7 @@ from pfbench.base.sample import Sample
 
 
 def bypass_ledger(oracles: Any) -> Any:
-    """Return the backend that an object of counting oracles wraps; calls of it are not counted.
+    """Return the backend inside an object of counting oracles; calls of the backend do not count.
 
     Another object is returned unchanged.
     """
@@ -83,7 +83,7 @@ def has_passed_call_count(memory: dict[str, Any], times: int) -> bool:
 
 
 def truncate_to_bits(sample: Any, bits: int) -> Any:
-    """Return a sample whose indices are truncated to their lowest bits."""
+    """Return a sample in which only the lowest `bits` bits of each index are kept."""
     if isinstance(sample, Sample):
         return Sample(sample.indices % 2**bits, sample.counts)
     return np.asarray(sample) % 2**bits

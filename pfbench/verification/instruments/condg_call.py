@@ -57,7 +57,7 @@ class CondgCall:
 
     @property
     def is_answer_off_line_search_path(self) -> bool:
-        """Whether the path of exact line search is known to miss the returned point.
+        """Whether the returned point is known not to lie on the path of exact line search.
 
         This is known where phi falls below its value at that point, or where the search ends.
         """

@@ -291,7 +291,7 @@ class _BranchGenerator(EnumerableGenerator):
         return option
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Return a `LazyUniform` whose probabilities are numbers of the type of `unit`."""
+        """Return a `LazyUniform` with probabilities of the number type of this generator."""
         super().random(size, dtype, out)
         return LazyUniform(self.choose, self._unit)
 

@@ -17,7 +17,7 @@ from pfbench.verification.instruments.indefinite import ConvexHull
 
 
 class Segment(ConvexHull):
-    """Segment of the points r e_0 of R^d with 0 <= r <= length."""
+    """Segment of R^d from 0 to `length` times the first unit vector."""
 
     name: ClassVar[str] = "segment"
     has_projection: ClassVar[bool] = True
@@ -83,7 +83,7 @@ class ForcedPath(FiniteSum):
 
     @cached_property
     def set(self) -> Segment:
-        """Feasible set: the segment from 0 to `length` e_0."""
+        """Feasible set: the segment from 0 to `length` times the first unit vector."""
         return Segment(self.d, self.length)
 
     @property
@@ -92,11 +92,11 @@ class ForcedPath(FiniteSum):
         return {"n": self.n, "d": self.d, "L": self.L, "L2": self.L2}
 
     def start(self) -> Floats:
-        """Return the start point `begin` e_0, shape (d,)."""
+        """Return the start point: `begin` times the first unit vector; shape (d,)."""
         return np.asarray(self.begin * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
-        """Return the exact constants on the segment; L2_ms only holds for steps along it."""
+        """Return the problem's constants, exact on the segment; L2_ms only holds along it."""
         r = np.linspace(0.0, self.length, 1001)
         slopes = np.abs(self.L + self.L2 * r - self.kappa * r * r / 2.0)
         curvatures = np.abs(self.L2 - self.kappa * r)
@@ -116,7 +116,7 @@ class ForcedPath(FiniteSum):
         )
 
     def component_smoothness(self) -> Floats:
-        """Return the smoothness constants L_i, which are all L_max; shape (n,)."""
+        """Return the smoothness constants L_i of the components, all of them equal; shape (n,)."""
         return np.full(self.n, self.constants(self.start()).L_max)
 
     def value(self, x: Floats) -> float:
@@ -124,7 +124,7 @@ class ForcedPath(FiniteSum):
         return -self.gradient_slope * float(x[0])
 
     def gradient(self, x: Floats) -> Floats:
-        """Return grad f(x) = -c e_0 with the slope c, at a cost that does not grow with n."""
+        """Return grad f(x) = -c e_0 for the slope c and the first unit vector e_0, shape (d,)."""
         g = np.zeros(self.d)
         g[0] = -self.gradient_slope
         return g
@@ -142,7 +142,7 @@ class ForcedPath(FiniteSum):
         return self._mean_of_signed_axes(sample, change * (r - s))
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return the Hessians of all components at s, whose mean is 0.
+        """Return the Hessians of all components at s; the mean of the Hessians is 0.
 
         They are s_i h'(r) (e_0 e_k' + e_k e_0').
         """
@@ -160,15 +160,15 @@ class ForcedPath(FiniteSum):
         return ForcedTable(self, float(x[0]))
 
     def h_derivative(self, r: float) -> float:
-        """Return the derivative h'(r) = L + L2 r - kappa r^2/2."""
+        """Return the derivative h'(r) = L + L2 r - kappa r^2/2 of the method `h`."""
         return self.L + self.L2 * r - self.kappa * r * r / 2.0
 
     def h(self, r: Any) -> Any:
-        """Return h(r) = L r + L2 r^2/2 - kappa r^3/6."""
+        """Return h(r) = L r + L2 r^2/2 - kappa r^3/6, which defines the component gradients."""
         return self.L * r + self.L2 * r * r / 2.0 - self.kappa * r**3 / 6.0
 
     def _mean_of_signed_axes(self, sample: Indices, factor: float) -> Floats:
-        """Return `factor` times the sample mean of the components' signed unit vectors s_i e_k."""
+        """Return `factor` times the mean, over a sample, of each component's vector e_k or -e_k."""
         indices, weights = weight_indices(sample)
         signs = 1.0 - 2.0 * (indices % 2)
         k = 1 + (indices // 2) % (self.d - 1)
@@ -176,7 +176,7 @@ class ForcedPath(FiniteSum):
 
 
 class ForcedTable:
-    """Table of all component gradients that stores one number, h(r), for each component.
+    """Table of all component gradients at points r e_0, which stores a number h(r) per component.
 
     It needs 8 n bytes.
     """

@@ -92,7 +92,7 @@ class ConvexHull:
 
 @dataclass(frozen=True, eq=False)
 class IndefiniteQuadratic(FiniteSum):
-    """Mean of quadratics f_i over a set; the variance of their gradients is exactly known.
+    """Mean of quadratics f_i over a set, with exactly known variance of the gradients of the f_i.
 
     f_i(x) = <b + s_i, x> + x'(A + t_i I)x/2, where the s_i and the t_i have the mean 0. So f(x) =
     <b, x> + x'Ax/2, and the error of a batch gradient is the batch's mean of s_i + t_i x.
@@ -190,7 +190,7 @@ class IndefiniteQuadratic(FiniteSum):
         )
 
     def component_smoothness(self) -> Floats:
-        """Return each L_i, the largest |eigenvalue| of the Hessian A + t_i I of f_i; shape (n,)."""
+        """Return the exact smoothness constants L_i of the components; shape (n,)."""
         eigenvalues = np.linalg.eigvalsh(self.A)
         return np.asarray(np.maximum(eigenvalues[-1] + self._t, -eigenvalues[0] - self._t))
 
@@ -265,7 +265,7 @@ def minimum_on_simplex(A: Floats, b: Floats) -> float:
 
 
 def random_on_simplex(rng: np.random.Generator, d: int, slope: float) -> IndefiniteQuadratic:
-    """Return a random quadratic on the simplex, with Gaussian A and linear part of size `slope`.
+    """Return a random quadratic on the simplex: Gaussian Hessian, and Gaussian slope times `slope`.
 
     The start is the vertex with the largest f. `minimum_value` is exact for d <= 10, and a lower
     bound for larger d.
@@ -295,7 +295,7 @@ def transform_quadratic(
 def make_quadratic_linear_along_box(
     smoothness: float, steps_to_end: float, initial_gap: float, n: int = 1
 ) -> IndefiniteQuadratic:
-    """Return a worst case for gradient descent: a quadratic on a box, linear in x_0.
+    """Return a quadratic on a box that is a worst case for gradient descent, and linear in x_0.
 
     f(x) = -g x_0 + L x_1^2/2 on [0, l] x [-1, 1] with l = N g/L and g^2 = L Delta/N, from the
     start 0. N steps of length g/L reach the end of the box, where f = -Delta.
@@ -319,9 +319,10 @@ def make_quadratic_linear_along_box(
 
 
 def spread_on_simplex(d: int, offset: float = 0.0) -> IndefiniteQuadratic:
-    """Return |x - 1/d|^2/2 + offset x_0, up to a constant, on the simplex; start at a vertex.
+    """Return |x - c|^2/2 + offset x_0 up to a constant, where c is the centre of the simplex.
 
-    All d entries of the minimiser are positive, except that the first is 0 if offset >= 1/d.
+    All d entries of the minimiser are positive, except that the first is 0 if offset >= 1/d. The
+    start is a vertex.
     """
     b = np.full(d, -1.0 / d)
     b[0] += offset

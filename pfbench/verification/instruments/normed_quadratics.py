@@ -24,7 +24,7 @@ def vector_quadratic(
     begin: Sequence[float],
     noise: Sequence[Sequence[float]] = (),
 ) -> NormedProblem:
-    """Return sum of h_j x_j^2/2 with weights h_j, for methods that step along a norm ball's LMO.
+    """Return sum_j h_j x_j^2/2 with weights h_j, for methods that query the LMO of a norm ball.
 
     It is a finite sum, in which component i has the additional term <s_i, x>.
 
@@ -73,7 +73,7 @@ def parabola(K: int) -> HorizonProblem:
 
 
 def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -> HorizonProblem:
-    """Return the problem of |A W - B|^2/2 in W of shape (3, 5), for K steps from W = 0.
+    """Return a least-squares problem |A W - B|^2/2 in W of shape (3, 5), for K steps from W = 0.
 
     The gradients have normal noise of deviation sigma. The norm is the spectral norm, whose linear
     minimisation is `lmo`. With little or no noise, beta is 0, and the bound is attained. The
@@ -102,7 +102,7 @@ SHAPE = (4, 6)
 
 
 def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProblem:
-    """Return the problem |W|^2/2 for steps in the spectral norm, with a matrix polynomial as LMO.
+    """Return |W|^2/2 with the spectral norm, whose LMO is approximated by a matrix polynomial.
 
     Checks query the linear minimisation `lmo`, of this degree and number of steps, at matrices
     whose singular values are known.

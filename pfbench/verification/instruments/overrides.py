@@ -9,7 +9,7 @@ from pfbench.base.protocols import Gradient, Point
 
 
 class OverriddenOracles:
-    """Wrapper of an object with oracles or answers, of which a subclass overrides some methods.
+    """Base class of wrappers that override some attributes of an object and pass on the others.
 
     The wrapped object is `_original`. All other attributes are those of this object.
     """

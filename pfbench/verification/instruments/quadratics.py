@@ -138,7 +138,7 @@ class KnownQuadratic(ConstantHessians):
         return self.slope + self.difference(sample, x, self.minimiser)
 
     def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
-        """Return H u, where H is the mean of a_i a_i' + shift I over the sample; shape (d,)."""
+        """Return the mean Hessian of the sampled components times u, shape (d,)."""
         if sample is None:
             return np.asarray(self.hessian_matrix @ u)
         indices, weights = weight_indices(sample)
@@ -147,7 +147,7 @@ class KnownQuadratic(ConstantHessians):
 
 
 def rows_of_spectrum(rng: np.random.Generator, eigenvalues: Floats) -> Floats:
-    """Return random rows a_i, shape (d, d), whose mean of a_i a_i' has these eigenvalues."""
+    """Return d random rows a_i, shape (d, d); the mean of a_i a_i' has these eigenvalues."""
     d = len(eigenvalues)
     basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
     mixing = np.linalg.qr(rng.standard_normal((d, d)))[0]
@@ -291,7 +291,7 @@ def make_simplex_half_square(d: int) -> IndefiniteQuadratic:
 
 
 def make_interval_quadratic(slope: float) -> IndefiniteQuadratic:
-    """Return x^2/2 + slope x on [0, 1]; the start is 1, and C_f = 1.
+    """Return x^2/2 + slope x on [0, 1], whose curvature constant C_f is 1; the start is 1.
 
     With a small negative slope, the second step overshoots the minimiser by nearly 2/3. Then f -
     min f is 0.44 of the bound. With a large positive slope, h0 is far above C_f, and only a first

@@ -10,7 +10,7 @@ from pfbench.verification.units import STEP, Scaling
 
 
 class RescaledProblem(OverriddenProblem):
-    """Problem lambda f(x/mu) over mu C, whose answers are computed by the oracles of f over C."""
+    """Problem in other units: `by` has the factors of the values of f and of the points."""
 
     def __init__(self, reference: Any, by: Scaling) -> None:
         super().__init__(reference, lambda backend: _RescaledBackend(backend, by))
@@ -22,16 +22,16 @@ class RescaledProblem(OverriddenProblem):
         return self._original
 
     def start(self) -> Any:
-        """Return the start mu x_0, where x_0 is the start of f."""
+        """Return the start of the original problem, scaled like all points."""
         return self._original.start() * self._by.x
 
     def constants(self, start: Any) -> Constants:
-        """Return the constants of the rescaled problem lambda f(x/mu) at its start mu x_0."""
+        """Return the constants of the rescaled problem at the given start."""
         return self._by.constants(self._original.constants(start / self._by.x))
 
     @property
     def set(self) -> Any:
-        """Feasible set mu C of the rescaled problem, with its diameter and method `contains`."""
+        """Scaled feasible set, with its diameter and the method `contains`."""
         return _ScaledSet(self._original.set, self._by)
 
 
@@ -42,7 +42,7 @@ class _ScaledSet(OverriddenOracles):
         self.diameter = reference.diameter * by.x
 
     def contains(self, x: Any) -> Any:
-        """Return whether x/mu is in the original set C."""
+        """Return whether x, scaled back, is in the original set."""
         return self._original.contains(x / self._by.x)
 
 
@@ -52,7 +52,7 @@ def _is_point(item: Any) -> bool:
 
 
 class _RescaledBackend(OverriddenOracles):
-    """Wrapper that turns answers for f into answers for lambda f(x/mu).
+    """Wrapper that converts the oracle answers of the original problem to the scaled units.
 
     It wraps a backend, component Hessians, or a table.
     """
@@ -79,11 +79,11 @@ class _RescaledBackend(OverriddenOracles):
         return self._original.mean * self._g
 
     def value(self, x: Any) -> Any:
-        """Return the objective value lambda f(x/mu) of the rescaled problem."""
+        """Return the value of the rescaled objective at x."""
         return self._original.value(x / self._by.x) * self._by.f
 
     def lo(self, g: Any) -> Any:
-        """Return mu v, where v is a vertex of C that minimises <g, v>."""
+        """Return a vertex v of the scaled set that minimises <g, v>."""
         return self._original.lo(g / self._g) * self._by.x
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
@@ -92,7 +92,7 @@ class _RescaledBackend(OverriddenOracles):
         return self._original.prox(x / self._by.x, g / self._g, step) * self._by.x
 
     def local_lo(self, x: Any, g: Any, radius: float) -> Any:
-        """Return mu z, where z minimises <g, z> within radius/mu of x/mu in the original set C."""
+        """Return the point z of the scaled set within `radius` of x that minimises <g, z>."""
         by = self._by.x
         return self._original.local_lo(x / by, g / self._g, radius / by) * by
 

@@ -87,7 +87,7 @@ class RotatingBowl(FiniteSum):
         return {"n": self.n, "mu": self.mu, "tau": self.tau, "sigma": self.sigma}
 
     def start(self) -> Floats:
-        """Return the start `radius` e_0; each coordinate permutation moves it to another axis."""
+        """Return the start point: `radius` times the first unit vector; shape (d,)."""
         return np.asarray(self.radius * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
@@ -139,11 +139,11 @@ class RotatingBowl(FiniteSum):
         return np.asarray(axes[:, None] ^ axes)
 
     def _permute_and_sum(self, weights: Floats, x: Floats) -> Floats:
-        """Return the sum of weights[k] R_k x over all permutations R_k; shape (d,)."""
+        """Return the sum of weights[k] R_k x over all coordinate permutations R_k; shape (d,)."""
         return np.asarray(x[self._xor_table] @ weights)
 
     def _sum_signed_weights(self, sample: Indices) -> Floats:
-        """Return, for each permutation, the sum of weight times sign over a sample; shape (d,)."""
+        """Return, for each permutation, the sum of its signed sample weights; shape (d,)."""
         indices, weights = weight_indices(sample)
         signs, turns = self._signs_and_permutations(indices)
         return np.asarray(np.bincount(turns, signs * weights, minlength=self.d), dtype=np.float64)

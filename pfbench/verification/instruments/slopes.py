@@ -27,7 +27,7 @@ from pfbench.verification.instruments.gradient_table import StoredGradients
 
 @dataclass(frozen=True)
 class ConstantSlopeProblem(FiniteSum):
-    """Finite sum on the real line, with slope f' near g between the start and the minimiser 0.
+    """Finite sum on the real line with minimiser 0, whose slope is about g from the start to 0.
 
     f_i(x) = (g^2/a) log cosh(a x/g) + s_i k(x), with alternating signs s_i = +1, -1 and
     k'(x) = sigma sin(a x/sigma + phase). Here a = L/sqrt 2; if sigma = 0, a = L and k = 0. So f is
@@ -103,7 +103,7 @@ class ConstantSlopeProblem(FiniteSum):
 
     @cached_property
     def max_curvature(self) -> float:
-        """Largest second derivative of f (a in the formulas of the class)."""
+        """Largest second derivative of f, which is called a in the formulas of the class."""
         return self.L if self.sigma == 0.0 else self.L / math.sqrt(2.0)
 
     def start(self) -> Floats:

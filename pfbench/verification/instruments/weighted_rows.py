@@ -52,7 +52,7 @@ class WeightedRows(FiniteSum):
         return np.asarray(self.curvatures * self.weights / self.weights.mean())
 
     def gradients(self, x: Floats) -> Floats:
-        """Return the gradient of component i at x_i, or at a common x, for all i; shape (n,)."""
+        """Return the gradient of each component i, at x_i or at a common point x; shape (n,)."""
         return np.asarray(self.component_smoothness() * (x - self.centres))
 
     def value(self, x: Floats) -> float:
@@ -68,7 +68,7 @@ class WeightedRows(FiniteSum):
         return self.gradients(x)[i : i + 1]
 
     def table(self, x: Floats) -> "PointTable":
-        """Return a table of the component gradients at `points`; at x if `points` is None."""
+        """Return a table of the component gradients at `points`, or at x if `points` is None."""
         points = np.full(self.n, x[0]) if self.points is None else self.points.copy()
         self.tables.append(PointTable(self, self, points))
         return self.tables[-1]
@@ -102,7 +102,7 @@ class PointTable:
         return np.array([weights @ change[indices]])
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Store grad h_i(x) of the sampled components; return the mean change of the gradients."""
+        """Store the sampled components' gradients at x; return their mean change, shape (1,)."""
         change = self.difference(sample, x)
         self.points[weight_indices(sample)[0]] = x[0]
         return change

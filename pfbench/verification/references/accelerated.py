@@ -64,7 +64,7 @@ def rsag(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def natasha15(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run Natasha1.5 (Allen-Zhu 2018): each epoch has p sub-epochs of m steps with a new centre."""
+    """Run Natasha1.5 (Allen-Zhu 2018), whose epochs consist of sub-epochs with new centres."""
     B, p, n = s.snapshot, s.subepochs, ask.n
     m = max(1, B // (p * s.batch))
     centre = x

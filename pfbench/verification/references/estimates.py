@@ -39,9 +39,9 @@ def full_gradient(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
 def averages(
     ask: Any, rng: Any, s: Any, weights: Callable[[int], tuple[float, float]]
 ) -> EstimateGenerator:
-    """Yield averages d_t = p_t d_{t-1} + q_t grad f_S(x_t) of batch gradients, starting from 0.
+    """Yield averages d_t = p_t d_{t-1} + q_t g_t of batch gradients g_t; (p_t, q_t) = weights(t).
 
-    Here d_{-1} = 0 and (p_t, q_t) = weights(t); S is the batch of step t.
+    Here d_{-1} = 0, and g_t is the mean of the component gradients at x_t over the batch of step t.
     """
     d, x = 0.0, (yield)
     for t in count():
@@ -56,9 +56,9 @@ def sg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
 
 
 def heavy_ball(ask: Any, rng: Any, s: Any, alpha: Callable[[int], float]) -> EstimateGenerator:
-    """Yield averages of batch gradients, d_t = (1 - alpha_t) d_{t-1} + alpha_t grad f_S(x_t).
+    """Yield averages d_t = (1 - alpha(t)) d_{t-1} + alpha(t) g_t of batch gradients g_t.
 
-    S is the batch of step t, and d_0 = grad f_S(x_0).
+    The first average is d_0 = g_0, where g_t is the batch gradient at x_t.
     """
     return averages(ask, rng, s, lambda t: (1.0 - alpha(t), alpha(t)) if t else (0.0, 1.0))
 
@@ -77,10 +77,12 @@ def difference_estimates(
     has_curvature: bool = False,
     size: Callable[[int], int] | None = None,
 ) -> EstimateGenerator:
-    """Yield g_t = G + batch mean of [grad f_i(x_t) - grad f_i(w)], where G estimates grad f(w).
+    """Yield variance-reduced estimates: an estimate at a reference point plus a batch difference.
 
-    At a step with is_new(t), w = x_t, and g_t = G is the full gradient there, or the mean over a
-    batch of size `snapshot` if set. With `is_recursive`, w is otherwise x_{t-1}, and G is g_{t-1}.
+    The estimate is g_t = G + batch mean of [grad f_i(x_t) - grad f_i(w)], where G estimates grad
+    f(w). At a step with is_new(t), w = x_t, and g_t = G is the full gradient there, or the mean
+    over a batch of size `snapshot` if set. With `is_recursive`, w is otherwise x_{t-1}, and G is
+    g_{t-1}.
 
     With `is_batch_at_anchor`, a batch is drawn and queried at new w, too. With `has_curvature`, [H
     - H_S](u) (x_t - w) is added; H and H_S are the Hessians of f and of its batch mean, and u is
@@ -103,7 +105,7 @@ def difference_estimates(
 
 
 def _full_or_large_batch_gradient(ask: Any, rng: Any, s: Any, x: Any) -> Any:
-    """Return the full gradient at x, or the mean over a batch of size `snapshot` if set."""
+    """Return the full gradient at x, or the mean over a batch of `s.snapshot` components if set."""
     B = getattr(s, "snapshot", None)
     if B is None or ask.n == B:
         return ask.gradient(x)

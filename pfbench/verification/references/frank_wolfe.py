@@ -46,7 +46,7 @@ def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def gradient_sums(ask: Any, x: Any, rng: Any, s: Any, *, is_optimistic: bool) -> Iterator[State]:
-    """Run Frank-Wolfe along a weighted sum of the gradients g_0 .. g_t, with step sizes 2/(t+2).
+    """Run Frank-Wolfe along weighted sums of all gradients so far, with step sizes 2/(t+2).
 
     The weight of g_i at step t is 2i + 2. In the optimistic form (Martinez-Rubio, Pokutta 2025) it
     is 2i for i < t, and 4t + 2 for i = t.
@@ -61,7 +61,7 @@ def gradient_sums(ask: Any, x: Any, rng: Any, s: Any, *, is_optimistic: bool) ->
 
 
 def local_lmo(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run x_{k+1} = argmin <grad f(x_k), z> over z in the set within 2 diameter/(k+2) of x_k."""
+    """Run local LMO steps: x_{k+1} minimises <grad f(x_k), z> within 2 diameter/(k+2) of x_k."""
 
     def move(x: Any, g: Any, k: int) -> Any:
         return ask.local_lo(x, g, s.diameter / (k / 2.0 + 1.0))
@@ -83,7 +83,7 @@ def _first_smoothness_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
 def backtracking(
     ask: Any, x: Any, v: Any, gap: float, M: float, f: float, decrease: float | None
 ) -> tuple[float, float, float, float | None]:
-    """Return a backtracking step: size gamma, smoothness estimate M, f(x_{t+1}), and decrease of f.
+    """Return step size, smoothness estimate, new value of f, and decrease of f, by backtracking.
 
     The rule is algorithm 2 of Pedregosa et al. 2020.
     """
@@ -132,14 +132,14 @@ class _VertexCombination:
         self._drop()
 
     def move_away(self, a: int, gamma: float) -> None:
-        """Move from x to x + gamma (x - a), where a is the vertex with this index."""
+        """Move from x to x + gamma (x - v), where v is the vertex with the index a."""
         leaves = gamma >= self.weights[a] / (1.0 - self.weights[a])
         self.weights = [(1.0 + gamma) * w for w in self.weights]
         self.weights[a] = 0.0 if leaves else self.weights[a] - gamma
         self._drop()
 
     def transfer(self, a: int, v: Any, gamma: float) -> None:
-        """Move from x to x + gamma (v - a), where a is the vertex with this index."""
+        """Move from x to x + gamma (v - u), where u is the vertex with the index a."""
         leaves = gamma >= self.weights[a]
         self.weights[self.find_or_add(v)] += gamma
         self.weights[a] = 0.0 if leaves and self.find_or_add(v) != a else self.weights[a] - gamma
@@ -152,7 +152,7 @@ class _VertexCombination:
 
 
 def _step_size(ask: Any, x: Any, g: Any, d: Any, upper: float, s: Any) -> Any:
-    """Return the step size <g, -d>/(L |d|^2), at most `upper`, or that of a line search.
+    """Return the step size along d: <g, -d>/(L |d|^2) or by line search, and at most `upper`.
 
     Return 0 if d is not a descent direction.
     """
@@ -166,7 +166,7 @@ def _step_size(ask: Any, x: Any, g: Any, d: Any, upper: float, s: Any) -> Any:
 
 
 def polytope_steps(ask: Any, x: Any, rng: Any, s: Any, *, move: Any) -> Iterator[State]:
-    """Run a Frank-Wolfe variant on a polytope from x_1 = LO(grad f(x_0)).
+    """Run a Frank-Wolfe variant on a polytope; x_1 is the vertex that minimises <grad f(x_0), v>.
 
     The function `move` makes the further steps: `afw`, `pfw` or `bpfw`.
     """
@@ -183,7 +183,7 @@ def polytope_steps(ask: Any, x: Any, rng: Any, s: Any, *, move: Any) -> Iterator
 
 
 def afw(ask: Any, S: _VertexCombination, x: Any, g: Any, s: Any, phi: float) -> float:
-    """Make an away-step FW step: toward w = LO(g), or away from the worst active vertex a.
+    """Make an away-step Frank-Wolfe step: toward the LMO's vertex, or away from an active vertex.
 
     The direction that descends more is taken. Return `phi` unchanged.
     """
@@ -198,7 +198,7 @@ def afw(ask: Any, S: _VertexCombination, x: Any, g: Any, s: Any, phi: float) -> 
 
 
 def pfw(ask: Any, S: _VertexCombination, x: Any, g: Any, s: Any, phi: float) -> float:
-    """Make a pairwise step: move weight from the worst active vertex a to w = LO(g).
+    """Make a pairwise step: move weight from the worst active vertex to the LMO's vertex.
 
     Return `phi` unchanged.
     """
@@ -208,7 +208,7 @@ def pfw(ask: Any, S: _VertexCombination, x: Any, g: Any, s: Any, phi: float) -> 
 
 
 def bpfw(ask: Any, S: _VertexCombination, x: Any, g: Any, s: Any, phi: float) -> float:
-    """Make a blended pairwise step: between two active vertices, or toward w = LO(g).
+    """Make a blended pairwise step: between two active vertices, or toward the LMO's vertex.
 
     The pairwise step moves weight from the active vertex with the largest <g, v> to that with the
     least. The lazy variant does not query LO if this step descends enough. Return the gap estimate

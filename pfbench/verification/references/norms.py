@@ -15,7 +15,7 @@ from pfbench.verification.references.estimates import EstimateGenerator, Estimat
 def lmo_steps(
     ask: Any, x: Any, s: Any, estimate: EstimateGenerator, decay: float = 0.0
 ) -> Iterator[State]:
-    """Run x_{k+1} = (1 - gamma decay) x_k + gamma lmo(d_k) along the gradient estimates d_k."""
+    """Run x_{k+1} = (1 - c decay) x_k + c lmo(d_k) for gradient estimates d_k and step size c."""
 
     def move(x: Any, d: Any, k: int) -> Any:
         return (1.0 - s.step * decay) * x + s.step * ask.lo(d)
@@ -44,7 +44,7 @@ def uscg_along(ask: Any, x: Any, rng: Any, s: Any, *, estimator: Estimator) -> I
 
 
 def almond(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run Almond (Pethick et al. 2025): steps along averages of lmo(g_k).
+    """Run Almond (Pethick et al. 2025), whose steps go along a moving average of LMO answers.
 
     The average is d_k = (1 - alpha) d_{k-1} + alpha lmo(g_k), with d_1 = lmo(g_1).
     """
@@ -84,7 +84,7 @@ def muon_nesterov(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def normuon(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run NorMuon: Muon with the rows of each direction normalised, and then rescaled.
+    """Run NorMuon, which normalises the rows of Muon's direction and then rescales the direction.
 
     A row of lmo(M_k) is divided by the root of the moving average of its mean square.
     """

@@ -62,7 +62,7 @@ def one_sfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def momentum_sfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run stochastic conditional gradient (Mokhtari et al. 2020), momentum weight (t+1)^(-2/3)."""
+    """Run stochastic Frank-Wolfe with momentum weight (t+1)^(-2/3) (Mokhtari et al. 2020)."""
     d = estimates.heavy_ball(ask, rng, s, lambda t: s.alpha or (t + 1.0) ** (-2 / 3))
     return frank_wolfe_moves(ask, x, s, d, _falling_step_sizes(s))
 
@@ -80,7 +80,7 @@ def spider_fw_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def nfwu(ask: Any, x: Any, rng: Any, s: Any, *, estimator: Estimator) -> Iterator[State]:
-    """Run NFWU (shen2019, algorithm 1): Frank-Wolfe steps of size eta/D toward vertices v_t.
+    """Run NFWU (shen2019, algorithm 1): Frank-Wolfe with a constant step size.
 
     The step is x_{t+1} = x_t + (eta/D)(v_t - x_t).
 
@@ -98,7 +98,7 @@ def nfwu(ask: Any, x: Any, rng: Any, s: Any, *, estimator: Estimator) -> Iterato
 def repeat_runs_keeping_best(
     ask: Any, start: Any, rng: Any, s: Any, runs: int, estimator: Estimator
 ) -> Iterator[State]:
-    """Yield the states of several runs from one start; the output is the best candidate so far.
+    """Yield the states of repeated runs from one start, each with the best output candidate so far.
 
     Each run has one candidate for the output; the best one so far has the smallest Frank-Wolfe gap.
     """

@@ -77,7 +77,7 @@ def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[tuple[ReplayCas
 def _fitting_parameters(
     method: Any, form: Mapping[str, Any], sizes: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield a method's parameters `form` with the given sizes; nothing if the sizes do not fit."""
+    """Yield the parameters `form` with the given sizes set; nothing if the sizes do not fit."""
     n = sizes["n"]
     # A batch of 1 by default may be set, and is left where it is the size of the stream.
     usual = {f.name: f.default for f in fields(method)}
@@ -159,7 +159,7 @@ def examine_draw_law(
 def _result(
     draws: Sequence[tuple[int, Any]], suspect: Rejection | None, p_value: float, words: str = "{}"
 ) -> DrawLawResult:
-    """Return the result of one test; `words` is the format of its description."""
+    """Return the result of one test; `words` is the format string for a rejection's description."""
     if suspect is None:
         return DrawLawResult(p_value=p_value)
     return DrawLawResult(words.format(suspect.description), draws[suspect.batch][0], p_value)
@@ -178,7 +178,7 @@ def _test_batches(draws: DrawLog, n: int, extra: str = "") -> DrawLawResult:
 
 
 def _shows_draws_without_replacement(batches: Sequence[Integers], n: int) -> bool:
-    """Return whether no batch repeats an index, although draws with replacement would do so."""
+    """Return whether no batch repeats an index, where draws with replacement would repeat some."""
     sizes = np.array([len(batch) for batch in batches])
     if sizes.max() > n:
         return False

@@ -67,7 +67,7 @@ class ReplayOutcome:
 
     @property
     def is_mismatch(self) -> bool:
-        """Whether the run differs, and neither rounding nor other draws may explain it."""
+        """Whether the run differs in a way that neither rounding nor other draws can explain."""
         return not (self.agrees or self.decided_by_rounding or self.is_cut_short)
 
 

@@ -66,7 +66,7 @@ class Rejection:
 def find_first_rejection_and_p_value(
     batches: Sequence[Integers], n: int
 ) -> tuple[Rejection | None, float]:
-    """Test drawn indices; return the earliest rejection, or None, and the smallest p-value.
+    """Test drawn indices; return (earliest rejection or None, smallest p-value).
 
     The order of the indices in a batch has no meaning, so each batch is shuffled first.
 
@@ -258,7 +258,7 @@ def find_choice_rejection_and_p_value(
 
 
 def _log_bets_by_flips_since_rare_side(sides: Integers, chances: Floats) -> Floats:
-    """Return log factors of bets on each coin flip, given the time since the rarer side came up.
+    """Return log gains of bets on coin flips, based on the time since the rarer side came up.
 
     Row k belongs to the bet that starts k eighths into the run, and is 0 before that.
     """
@@ -291,7 +291,7 @@ def _residue_chances(n: int) -> Floats:
 
 
 def _log_bin_bets(bins: Integers, shares: Floats) -> Floats:
-    """Return log factors of bets on the bin of each draw, shape (number of bets, len(bins)).
+    """Return log gains of bets on the bin of each draw, shape (number of bets, len(bins)).
 
     Row k belongs to the bet that starts k eighths into the run, and is 0 before that.
     """
@@ -317,7 +317,7 @@ def _count_previous_occurrences(values: Integers) -> Integers:
 
 
 def _log_bets_on_repeats_in_window(sample: Integers, window_starts: Integers, n: int) -> Floats:
-    """Return log factors of bets on whether each index repeats an earlier one in its window.
+    """Return log gains of bets on whether each index repeats an earlier one in its window.
 
     With k distinct indices in the window, the probability of a repeat is k/n under uniform draws.
     """
@@ -367,7 +367,7 @@ def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Float
 
 
 def _log_mean_e_value_over_batches(log_e_values: Floats) -> Floats:
-    """Return, after each batch, the log of the mean of all batches' e-values.
+    """Return the log of the mean of all batches' e-values, as known after each batch.
 
     Batches that are still to come have the e-value 1.
     """

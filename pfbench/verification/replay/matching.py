@@ -104,7 +104,7 @@ class QueryWindow:
         )
 
     def are_equal(self, query: RecordedQuery, target: RecordedQuery) -> bool:
-        """Return whether the arguments of two queries of equivalent kinds imply the same answer.
+        """Return whether two queries of equivalent kinds must have the same answer.
 
         The base and the points must be equal, and so must the lengths and the directions, up to a
         positive factor of a direction. Two queries of `prox` must have the same x - lam g.

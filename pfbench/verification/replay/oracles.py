@@ -248,7 +248,7 @@ class ReplayOracles(IndexSampling):
         return heads
 
     def pick(self, count: int) -> int:
-        """Return the index of the point that was picked among the next `count` points.
+        """Return the index, from 0 to `count` - 1, of the point that the recorded run picked.
 
         The picked point is recognised by the next query of a full gradient, or by the output. If
         the run ends before `last`, its last output tells as much; such a pick is not logged, as
@@ -341,14 +341,14 @@ class ReplayOracles(IndexSampling):
         raise MismatchError(self.step, f"the reference {action}, {then}", query)
 
     def answer(self, verb: Any, *arguments: Any) -> Any:
-        """Return the gradient with which an oracle of the problem answers, as a dense array."""
+        """Query an oracle of the problem, and return its gradient as a dense array."""
         g = verb(*map(self.for_backend, arguments))
         if self.noise is not None:
             g = g * (1.0 + 1e-13 * self.noise.standard_normal(g.shape))
         return copy_dense(g, self.transcript.pattern)
 
     def for_backend(self, argument: Any) -> Any:
-        """Return a point or sample as the problem takes it: factored, or as a plain array."""
+        """Return a point or sample in the form that the problem takes: factored or plain array."""
         if isinstance(argument, DeferredDraw):
             return np.array(argument, subok=False)
         pattern = self.transcript.pattern

@@ -151,7 +151,7 @@ def _output_of_last_state(transcript: Transcript) -> Floats | None:
 def _find_group_of_output(
     transcript: Transcript, output: Floats, law: str, reference_method: Any, groups: int, rng: Any
 ) -> int:
-    """Return the output's group among equally likely groups of iterates; -1 if it is no iterate.
+    """Return the index of the group of iterates that contains the output; -1 if none does.
 
     There are `groups` groups, and `law` is the output rule. If several points equal the
     output, one of them is drawn by their probabilities. All groups thus stay equally likely.

@@ -27,9 +27,10 @@ _WAVE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class RippledLogCosh(FiniteSum):
-    """Test problem: finite sum of f_i(x) = l_i log cosh(<a_i, x> - b_i) + 0.1 sin(<k_i, x>).
+    """Test problem: a finite sum of log-cosh functions with small sine ripples.
 
-    In the variant for examples by hand, f_i(x) = l_i (<a_i, x> - b_i)^2/2 with small integers.
+    The components are f_i(x) = l_i log cosh(<a_i, x> - b_i) + 0.1 sin(<k_i, x>). In the variant for
+    examples by hand, f_i(x) = l_i (<a_i, x> - b_i)^2/2 with small integers.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ class RippledLogCosh(FiniteSum):
 
     @property
     def formula(self) -> str:
-        """Quadratic variant as text: its components f_i, its start, and its set, norm or penalty.
+        """Components, start, and set (or norm or penalty) of the quadratic variant, as text.
 
         The text is "" for the usual variant. The coordinates are x1, x2, ... in the order of rows.
         """
@@ -118,7 +119,7 @@ class RippledLogCosh(FiniteSum):
         return f"{components}, x_0 = ({start}), {self.norm or self.penalty or self.set!r}"
 
     def component_smoothness(self) -> Floats:
-        """Return the smoothness constants L_i = l_i |a_i|^2 + 0.1 |k_i|^2, shape (n,)."""
+        """Return a smoothness constant L_i of each component, shape (n,)."""
         lengths, _, a, k = self._data
         waves = _WAVE * self.scale * (k * k).sum(axis=1)
         return np.asarray(lengths * (a * a).sum(axis=1) + waves)

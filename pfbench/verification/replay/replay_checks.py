@@ -416,7 +416,7 @@ class Comparison:
 
 
 def _describe_case_for_hand_check(case: ReplayCase, outcome: ReplayOutcome) -> str:
-    """Return a quadratic case's formulas, start and draws as text for a check by hand, or ""."""
+    """Return the formulas, start and draws of a quadratic case as text; "" for other cases."""
     formula = getattr(case.problem(), "formula", "")
     draws = outcome.log
     batches = [*draws.batches, *draws.weighted, *draws.subsets]

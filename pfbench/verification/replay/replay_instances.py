@@ -149,7 +149,7 @@ def make_instance(options: Mapping[str, Any], shape: Shape = VECTOR) -> Instance
 
 
 def make_case(method: Any, values: Mapping[str, Any]) -> ReplayCase:
-    """Return a case from its values by name: parameters of the method, and options of the problem.
+    """Return a test case from named values: the method's parameters and the problem's options.
 
     Raises
     ------
@@ -277,7 +277,7 @@ def _make_longest_case(method: Any, parameters: Values, kind: Values, T: int) ->
 
 
 def iterate_count_cases(method: Any, effort: str, seed: int = 0) -> Iterator[ReplayCase]:
-    """Yield the short cases on which counts are compared, and a long one if counts are not random.
+    """Yield short cases on which counts are compared, then a long one if counts are not random.
 
     See `iterate_replay_cases`.
     """
@@ -294,7 +294,7 @@ def iterate_count_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Rep
 def _iterate_problem_and_method_extremes(
     method: Any, first: Values
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield options of extreme test problems, each with the method parameters to change for it."""
+    """Yield options of extreme test problems, each with the changed parameters of the method."""
     has_batch = "batch" in first
     for n in (1, 2, 5):
         yield {"n": n}, {"snapshot": n, "subepochs": 1} if "subepochs" in first else {}

@@ -104,7 +104,7 @@ def find_small_case(trial: Trial, case: ReplayCase) -> Claim | None:
 
 
 def _iterate_case_values(method: Any, case: ReplayCase) -> Iterator[Values]:
-    """Yield the parameter values of small test cases with the same kind of set, quadratics first.
+    """Yield the values of small test cases on the same kind of set as `case`, quadratics first.
 
     They have two or more components if the method draws some: batches of one component are then
     distinct from full gradients.
@@ -145,7 +145,7 @@ def _iterate_case_values(method: Any, case: ReplayCase) -> Iterator[Values]:
 
 
 def _iterate_shapes(shape: Shape, kind: str) -> Iterator[str]:
-    """Yield all shapes within `shape` that have at most `_ENTRIES` entries, as text such as "2x3".
+    """Yield the shapes no larger than `shape` with at most `_ENTRIES` entries, as text like "2x3".
 
     Vectors with a norm have an even length; see `vector_norm_ball`.
     """
@@ -156,7 +156,7 @@ def _iterate_shapes(shape: Shape, kind: str) -> Iterator[str]:
 
 
 def _case_size(values: Values) -> float:
-    """Return a measure of the size of a case: the sum of its integers, by which cases are ordered.
+    """Return a measure of a case's size, by which cases are ordered: the sum of its integers.
 
     Cases without simple numbers count as larger.
     """
