@@ -328,7 +328,7 @@ class CoarserLate(Sliding):
 @numba.njit
 def corrected(mean, new, old, out):
     for k in range(out.size):
-        out[k] = mean[k] + (new[k] - old[k])
+        out.flat[k] = mean.flat[k] + (new.flat[k] - old.flat[k])
 
 
 class Svrg(Plain):
