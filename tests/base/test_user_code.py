@@ -1,10 +1,12 @@
 """FILE.py:NAME and MODULE:NAME: what it finds, and each way it can fail."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
-from pfbench.base.errors import InputError
+import pfbench
+from pfbench.base.errors import InputError, locate_error
 from pfbench.base.user_code import load_user_object
 
 
@@ -92,3 +94,10 @@ def test_an_import_that_hangs_ends_at_a_limit_by_name(tmp_path, monkeypatch, top
     with pytest.raises(InputError, match=words):
         load_user_object("hanging_for_tests:A")
     assert load_user_object("mine_for_tests:MySpider").__name__ == "MySpider"
+
+
+def test_a_file_beside_the_package_is_the_users():
+    file = f"{Path(pfbench.__file__).parent}_mine/method.py"
+    with pytest.raises(ZeroDivisionError) as error:
+        exec(compile("1 / 0", file, "exec"))
+    assert locate_error(error.value)[:2] == (file, 1)
