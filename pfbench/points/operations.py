@@ -236,7 +236,7 @@ def _weight_as_float(w: Any) -> float:
 
 
 def is_finite(x: Any) -> bool:
-    """Return whether all entries are finite; for a factored point, check only its latest step."""
+    """Return whether the sum of squares is finite; for a factored point, check its latest step."""
     if isinstance(x, np.ndarray):
         flat = x if x.ndim == 1 else x.ravel()
         return math.isfinite(flat.dot(flat))

@@ -78,7 +78,7 @@ class NormPenalty(ABC):
         """
 
     def _compute_threshold(self, y: Floats, t: float) -> float:
-        """Return t times the weight; raise if the product is not finite."""
+        """Return t times the weight; raise if y or t is not finite, or t is negative."""
         if not np.isfinite(y).all():
             raise DivergedError("the point passed to the proximal map has NaN or infinite entries")
         return check_real("t", t, minimum=0.0) * self.weight

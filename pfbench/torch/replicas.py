@@ -42,7 +42,7 @@ class Replicas:
     ----------
     optimizer
         The user's optimiser. If its class cannot be constructed from the settings of a group, its
-            present attributes are copied.
+        present attributes are copied.
     """
 
     def __init__(self, optimizer: Any) -> None:
