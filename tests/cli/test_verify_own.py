@@ -192,5 +192,3 @@ def test_other_instances_are_offered_where_a_bound_holds_with_room(pfbench, own)
     ).json
     assert verdicts(content) == {"descent-mean": "holds"}
     assert content["harder_instances"][0]["claim"] == "descent-mean"
-    words = "--harder-instances cannot be combined"
-    assert words in pfbench("verify", "mine.py:MEAN", "--harder-instances", "--repeat", 2).err
