@@ -62,7 +62,7 @@ class Complexity:
         return criterion == self.criterion or (self.criterion, criterion) in _FACTORS
 
     def convert(self, criterion: str) -> "Complexity":
-        """Convert the complexity to another stationarity criterion."""
+        """Convert the numbers of oracle calls to another stationarity criterion."""
         factor = 1.0 if criterion == self.criterion else _FACTORS[self.criterion, criterion]
         orders = {kind: ComplexityOrder(o.eps * factor, o.n) for kind, o in self.orders.items()}
         return Complexity(self.method, criterion, orders)
@@ -111,7 +111,7 @@ def find_winner_by_criterion(
 
 
 def _winner(a: Complexity, b: Complexity, count: str) -> str:
-    """Return the method with the lower order in 1/eps, then in n, or "equal" if both are equal."""
+    """Return the method of lower order in 1/eps, or in n if these are equal; else "equal"."""
     order, other = a.orders[count], b.orders[count]
     if order == other:
         return "equal"

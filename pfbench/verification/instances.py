@@ -87,7 +87,7 @@ class Instance:
         return self(**({"seed": seed} if "seed" in self.parameter_names else {}), **changed)
 
     def example(self) -> Any:
-        """Build an example of the problem, which is the same at each call."""
+        """Build an example of the problem; each call builds the same one."""
         return self.build_random(np.random.default_rng(0))
 
 

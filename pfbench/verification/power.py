@@ -173,7 +173,7 @@ class PowerSearch:
 
     @property
     def min_factor_text(self) -> str:
-        """Smallest detected factor as text, with the number of trials that had no verdict."""
+        """Smallest detected factor as text, with the number of trials without a verdict."""
         lower = "-" if self.min_factor is None else f"{self.min_factor:g}"
         if not self.was_run and self.high > 0:
             return "not asked" if self.min_factor is None else f"at most {lower}"

@@ -174,7 +174,7 @@ def _decide_schedule(observed: dict[str, float | None], expected: Printed) -> De
 
 
 def _agrees_with_published(observed: float | None, expected: float | None) -> bool:
-    """Return whether a parameter equals the published value up to rounding.
+    """Return whether the observed parameter equals the published one up to rounding.
 
     An integer parameter may be rounded up or down. If the published value is at most 1, only the
     integers 0 and 1 match.

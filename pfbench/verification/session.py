@@ -202,7 +202,7 @@ class Session:
     def _outcomes(
         self, requests: Sequence[_Request[Outcome]], ranks: Sequence[Any] | None = None
     ) -> list[Outcome]:
-        """Run or load all requests, by `ranks` or else the longest first; return their results."""
+        """Run all requests or load their results, sorted by `ranks` or else the longest first."""
         by = ranks or [-request.seconds for request in requests]
         order = sorted(range(len(requests)), key=by.__getitem__)
         results: dict[int, Outcome] = {}

@@ -87,7 +87,7 @@ def slack_factor(measured: Mapping[str, Any]) -> float | None:
 
 
 def describe_deciding_evidence(measured: Mapping[str, Any], statistic: str) -> str:
-    """Return a text on what could decide an inconclusive user-defined bound, e.g. more runs.
+    """Return a text on further tests, e.g. more runs, that could decide an inconclusive bound.
 
     Parameters
     ----------

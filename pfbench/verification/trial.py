@@ -360,7 +360,7 @@ _PATH_FRACTIONS: Mapping[str, Measure] = {
 
 
 def _find_number_index(number: float, numbers: Sequence[float]) -> int:
-    """Return the index of the entry that equals `number` up to rounding, or -1 if none does."""
+    """Return the index of the entry that equals `number` up to rounding; -1 if there is none."""
     deviation = np.abs(np.array(numbers) - number)
     return int(deviation.argmin()) if deviation.min() <= 1e-9 * np.abs(numbers).max() else -1
 

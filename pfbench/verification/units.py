@@ -69,7 +69,7 @@ class Scaling:
         return float(self.f ** unit[0] * self.x ** unit[1])
 
     def numbers(self, values: Mapping[str, Any], units: Mapping[str, Unit]) -> dict[str, Any]:
-        """Return the named values, converted to the scaled units where they have a unit."""
+        """Return the named values; those that have a unit are converted to the scaled units."""
         return {
             name: value * self.factor(units[name]) if name in units else value
             for name, value in values.items()
@@ -97,7 +97,7 @@ SCALINGS = (
 
 @dataclass(frozen=True)
 class UnitDeparture:
-    """Number that does not scale with its unit, with a change of units that shows this.
+    """Number that does not scale with its unit, and a change of units that shows this.
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ class Formula:
     units: Mapping[str, Unit] = field(default_factory=dict)
 
     def find_departure(self) -> UnitDeparture | None:
-        """Return the first departure of a random evaluation from the formula's unit, or None."""
+        """Return the first departure from the unit at random arguments; None if there is none."""
         departures = (
             find_departure(self.name, random_evaluation, self.unit)
             for random_evaluation in self._random_evaluations()
@@ -245,7 +245,7 @@ def formula(
 
 @dataclass(frozen=True)
 class PowerProduct:
-    """Product of powers of named numbers, as a function; leaves out numbers without a unit."""
+    """Function that returns a product of powers of named numbers, without constant factors."""
 
     powers: Mapping[str, float]
 

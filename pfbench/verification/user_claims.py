@@ -140,7 +140,7 @@ def _no_claims_message(reference: str, module: ModuleType, is_named: bool) -> st
 
 
 def _attach_source(file_or_module: str, paper: Paper, everything: Paper) -> Paper:
-    """Return a paper whose claims have the file or module as `user_source`.
+    """Return a copy of a paper whose claims name the user's file or module as their source.
 
     Mutants and errata that belong to these claims are taken from `everything` that the file states.
     """

@@ -228,7 +228,7 @@ def _make_verdict(
 
 
 def _decision_details(claim: Claim, decision: Decision) -> dict[str, Any]:
-    """Return a decision's number of tests, and the instances where the bound is nearly attained.
+    """Return a decision's number of tests, and the instances that nearly attain the bound.
 
     Each of these instances has its ratio of measured value to bound.
     """

@@ -117,7 +117,7 @@ def _verdict_cells(row: Verdict) -> tuple[Any, ...]:
 
 
 def _exponent_rows(row: Verdict) -> Iterator[Iterable[str]]:
-    """Yield the table cells of each measured exponent for which the claim states a value."""
+    """Yield, for each measured exponent with a claimed value, the cells of a table row."""
     measured = row.measured
     scales = [str(row.claimed.get(criterion, "")) for criterion in CRITERIA[:2]]
     for name, slope in measured.items():

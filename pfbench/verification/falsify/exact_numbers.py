@@ -39,7 +39,7 @@ def _make_operator(name: str, is_reflected: bool = False) -> Callable[[Any, Any]
 
 
 def _make_comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], Any]:
-    """Return an operator that compares an exact number with a number or an infinity."""
+    """Return an operator that compares an exact number with another number or an infinity."""
 
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, float) and math.isinf(other):
@@ -141,7 +141,7 @@ class RationalOrRoot(Number):
         return math.copysign(math.sqrt(abs(self.square)), self.square)
 
     def add(self, other: "RationalOrRoot") -> "RationalOrRoot":
-        """Return the sum of two rational multiples of the same root."""
+        """Return the sum of two numbers that are rational multiples of the same root."""
         if not other.square or not self.square:
             return self if self.square else other
         quotient = self.square / other.square

@@ -92,7 +92,7 @@ def search_claim(
 
 @dataclass(kw_only=True)
 class Falsification(Search):
-    """Search for a counterexample to one statement within a time limit, ending in a report."""
+    """Search for a counterexample to one statement, with a time limit and a final report."""
 
     seconds: float = 60.0
     file: SavedSearch

@@ -248,7 +248,7 @@ def _cost(value: Any) -> float:
 
 
 def genome_complexity(genome: Genome) -> float:
-    """Return a measure of a problem's complexity, from its genome; shrinking reduces the measure.
+    """Return a measure of a problem's complexity, which is computed from its genome.
 
     The measure increases with the number of components, the dimension, and the length of the
     numbers.
@@ -262,7 +262,7 @@ def _smaller_sizes(size: int) -> Iterable[int]:
 
 
 def simplify_structure(genome: Genome) -> Iterator[Genome]:
-    """Yield smaller genomes: with fewer components, coordinates, pieces or features."""
+    """Yield smaller genomes, which have fewer components, coordinates, pieces or features."""
     n, d, vertices = genome["n"], genome["d"], genome.get("vertices", [])
     changes: list[Genome] = [{"n": k} for k in _smaller_sizes(n)]
     changes += [{"d": k} for k in _smaller_sizes(d)]

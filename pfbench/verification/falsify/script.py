@@ -302,7 +302,7 @@ def collect_sources_and_imports(
 
 
 def _flatten_class(method: type, definitions: dict[str, Any], fixed: Mapping[str, Any]) -> Any:
-    """Return a method's class definition without bases, with the members that `run` uses."""
+    """Return a method's class definition without bases, with all members that `run` uses."""
     members: dict[str, Any] = {}
     for base in method.__mro__:
         for node in getattr(definitions.get(base.__name__), "body", ()):

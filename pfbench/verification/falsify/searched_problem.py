@@ -22,7 +22,7 @@ UNKNOWN_CONSTANT = "the constant {} is unknown or infinite"
 
 
 class Skip(Exception):
-    """Exception raised if a statement cannot be measured on an instance; it states the reason."""
+    """Exception raised if a statement cannot be measured on an instance; its text is the reason."""
 
 
 def root(value: Any) -> Any:
@@ -121,7 +121,7 @@ class SearchedConstants:
 
 
 class SearchedProblem(IndexSampling):
-    """Problem of the counterexample search, with its oracles, set, minimum and constants."""
+    """Problem of the counterexample search: oracles, feasible set, minimum and constants."""
 
     name, norm, penalty = "search", None, None
     _prepare: Callable[[], Any]  # minimiser, start, constants, convexity of f and of all f_i
@@ -151,7 +151,7 @@ class SearchedProblem(IndexSampling):
 
     @property
     def has_optimal_minimiser(self) -> bool:
-        """Whether the stated minimiser meets the first-order optimality condition.
+        """Whether the problem's known minimiser meets the first-order optimality condition.
 
         The value is also true if no minimiser is known.
         """
@@ -253,11 +253,12 @@ class CoordinateFunction:
 
 
 class SeparableProblem(SearchedProblem):
-    """Sum over coordinates of functions with piecewise linear derivatives.
+    """Problem whose objective is a sum of one-dimensional functions of the coordinates.
 
-    A profile of a genome has `knots`, `slopes` (one more) and `anchor` (f' at the first knot, or
-    at 0). A profile also has `offsets`, one list for each component but the last, which are added
-    to anchor and slopes. The last component has minus the sum of the others.
+    The functions have piecewise linear derivatives. A profile of a genome has `knots`, `slopes`
+    (one more) and `anchor` (f' at the first knot, or at 0). A profile also has `offsets`, one list
+    for each component but the last, which are added to anchor and slopes. The last component has
+    minus the sum of the others.
     """
 
     def _prepare(self) -> Any:

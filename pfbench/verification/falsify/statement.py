@@ -178,7 +178,7 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
 
 
 def lint_claim(statements: list[SearchedStatement]) -> list[str]:
-    """Return remarks on a claim's wording, one sentence each, without searching counterexamples."""
+    """Return remarks on the wording of a claim, one sentence each; search no counterexamples."""
     first, claim, check = statements[0], statements[0].claim, statements[0].check
     if first.statistic == "law":
         return []
@@ -395,7 +395,7 @@ _BIAS = "1 + |E error - its stated mean|/max(1, |grad f(x_0)|)"
 
 
 def _is_rounding_noise(value: Any, first: Any) -> bool:
-    """Return whether a float is so small compared with `first` that it may be a rounding error."""
+    """Return whether a float is so small, compared with `first`, that it may be rounding noise."""
     return isinstance(value, float) and abs(value) < _NOISE * abs(first)
 
 

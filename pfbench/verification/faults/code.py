@@ -93,7 +93,7 @@ class Code:
         return next((node for node in nodes if _make_edit(node, edit.replacement) == edit), None)
 
     def may_run_repeatedly(self, node: ast.AST) -> bool:
-        """Return whether one call of this function may execute a node several times.
+        """Return whether one execution of the code may execute a node several times.
 
         This may happen to a node in a loop or in an inner function.
         """
@@ -109,7 +109,7 @@ class Code:
         return False
 
     def is_inside_closure(self, node: ast.AST) -> bool:
-        """Return whether a node is inside a function that is nested in this part."""
+        """Return whether a node is inside an inner function of the code."""
         above = (node for node in self.enclosing(node) if node is not self.node)
         return any(isinstance(node, _WITHIN) for node in above)
 
@@ -258,7 +258,7 @@ class Code:
         return {arg.arg for arg in self._arguments}
 
     def visible_names(self, node: ast.AST) -> set[str]:
-        """Return the names of local variables and arguments in the functions around a node."""
+        """Return the names of the local variables and arguments in the functions around a node."""
         around = [node for node in self.enclosing(node) if isinstance(node, _WITHIN)]
         return set().union(*(_bound_names(item) for item in around)) if around else set()
 

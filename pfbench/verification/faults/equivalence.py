@@ -122,7 +122,7 @@ def _run_cached_schedules(algorithm: Any) -> list[RunOutcome]:
 
 
 def _iterate_schedule_outcomes(algorithm: Any) -> Iterator[RunOutcome]:
-    """Yield the parameters that `theory` returns, or the error it raises, for each test input."""
+    """Yield, for each test input, the parameters that `theory` returns or the error it raises."""
     theory = getattr(algorithm, "theory", None)
     cases = product(CASES["constants"], CASES["epsilons"], CASES["schedule_parameters"])
     for numbers, epsilon, parameters in cases if theory else ():

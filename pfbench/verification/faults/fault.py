@@ -95,7 +95,7 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class AdmissibleFault:
-    """Description of faults that leave a method's theorem valid.
+    """Description of faults with which a method's theorem still holds.
 
     Attributes
     ----------

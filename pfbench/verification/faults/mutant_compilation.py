@@ -48,7 +48,7 @@ def module_source(module: str) -> str:
 
 @lru_cache(maxsize=64)
 def compile_fault(fault: Fault) -> Any:
-    """Return the algorithm with a fault, as a class or an object, like the correct algorithm.
+    """Return the algorithm with a fault: a class or an object, like the correct algorithm.
 
     Any exception that is raised here is caused by the fault: the variant cannot even be imported.
     """

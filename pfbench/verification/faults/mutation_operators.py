@@ -221,7 +221,7 @@ def change_comparison(code: Code) -> Iterator[SourceChange]:
 
 
 def change_integer(code: Code) -> Iterator[SourceChange]:
-    """Yield changes of an integer, or of the end of a range, by 1."""
+    """Yield changes of an integer, or of the end of a range, by plus or minus 1."""
     for node in code.nodes_of_type(ast.Constant):
         if type(node.value) is int:
             yield from code.replacement_changes(node, str(node.value + 1), str(node.value - 1))
@@ -241,7 +241,7 @@ def change_constant(code: Code) -> Iterator[SourceChange]:
 
 
 def change_tolerance(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that replace an inner method's tolerance eta by sqrt(eta) or 10 eta."""
+    """Yield changes that replace the tolerance eta of an inner method by sqrt(eta) or 10 eta."""
     for node in code.nodes_of_type(ast.Name, ast.Attribute, ast.Call):
         name = callee_name(node) or getattr(node, "id", getattr(node, "attr", ""))
         around = code.parents.get(node)

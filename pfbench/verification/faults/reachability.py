@@ -54,7 +54,7 @@ def list_reached_parts(kind: type, modules: Collection[str]) -> list[ProgramPart
 def _reachable_names(
     kind: type, modules: Collection[str], roots: frozenset[str]
 ) -> frozenset[tuple[str, str]]:
-    """Return (module, name) of each function that the methods `roots` of a class may call."""
+    """Return (module, name) for each function that a class may call from its methods `roots`."""
     classes, names = {kind}, set(roots) | _ALWAYS
     functions: dict[tuple[str, str], Any] = {}
     count = -1
@@ -75,7 +75,7 @@ def _reachable_names(
 
 
 def _iterate_attribute_functions(kind: type, names: Collection[str]) -> Iterator[Any]:
-    """Yield the values of the named attributes of a class, unwrapped to functions."""
+    """Yield the functions behind the named attributes of a class, including inherited ones."""
     for name in sorted(names):
         above = [vars(owner)[name] for owner in kind.__mro__ if name in vars(owner)]
         for value in above:
@@ -112,7 +112,7 @@ def _calls_super(function: Any) -> bool:
 
 
 def _used_globals(function: Any) -> Iterator[Any]:
-    """Yield the global objects that a function uses, and the attributes of modules that it uses."""
+    """Yield the global objects, and the attributes of modules, that a function uses."""
     node, existing = _node(function), function.__globals__
     for item in ast.walk(node) if node else ():
         if isinstance(item, ast.Name):

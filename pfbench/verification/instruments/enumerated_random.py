@@ -148,7 +148,7 @@ class EnumerableGenerator(np.random.Generator):
         return LazyUniform(self.choose)
 
     def spawn(self, n_children: int) -> Any:
-        """Return `n_children` references to this generator, as its draws are independent anyway."""
+        """Return a list that holds this generator `n_children` times."""
         return [self for _ in range(n_children)]
 
     @property
@@ -268,7 +268,7 @@ class IndexReplayGenerator(EnumerableGenerator):
 
 
 class _BranchGenerator(EnumerableGenerator):
-    """Random generator that follows given choices, and then always takes the first option.
+    """Random generator that makes given choices first, and then always takes the first option.
 
     All choices are recorded.
     """
@@ -376,7 +376,7 @@ def _multinomial_chance(cell: Sequence[int], chances: Sequence[float]) -> float:
 
 
 def orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:
-    """Return an orthogonal array, whose rows are a + b t (t < columns) for all a, b in GF(2^bits).
+    """Return an orthogonal array, whose rows are (a + b t, t < columns) for all a, b in GF(2^bits).
 
     The shape is (q^2, columns) with columns <= q. Each pair of columns takes every pair of values
     once. So the entries of a random row are uniform and pairwise independent. A mean square over

@@ -197,7 +197,7 @@ class ForcedTable:
         return g
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the sample mean of grad f_i(x) minus the stored gradients; shape (d,)."""
+        """Return the sample mean of component gradients at x minus the stored ones, shape (d,)."""
         i, weights = weight_indices(sample)
         change = self._signs[i] * (self._problem.h(float(x[0])) - self._h[i]) * weights
         return np.asarray(np.bincount(self._k[i], change, minlength=self._problem.d))

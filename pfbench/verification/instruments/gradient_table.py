@@ -33,7 +33,7 @@ class StoredGradients:
         return np.atleast_1d(self._sum / len(self._table))
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the sample mean of grad f_i(x) minus the stored gradients; shape (d,)."""
+        """Return the sample mean of component gradients at x minus the stored ones, shape (d,)."""
         i, weights = weight_indices(sample)
         return np.atleast_1d(weights @ (self._gradients(i, x) - self._table[i]))
 

@@ -282,7 +282,7 @@ def random_on_simplex(rng: np.random.Generator, d: int, slope: float) -> Indefin
 def transform_quadratic(
     problem: IndefiniteQuadratic, M: Floats, shift: Floats
 ) -> IndefiniteQuadratic:
-    """Return the quadratic z -> f(M z + shift), on the z for which M z + shift is in the hull."""
+    """Return the quadratic z -> f(M z + shift) over all z with M z + shift in the set of f."""
     hull = problem.set
     assert isinstance(hull, ConvexHull)
     vertices: Floats = np.asarray(np.linalg.solve(M, (hull.vertices - shift).T).T, dtype=np.float64)
@@ -352,7 +352,7 @@ def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> 
 def noisy_ball(
     d: int, n: int, radius: float, noise: float = 0.0, spread: float = 0.0
 ) -> IndefiniteQuadratic:
-    """Return |x|^2/2 on a ball as a finite sum; its component gradients have noise of known size.
+    """Return |x|^2/2 on a ball as a finite sum, with component gradients that have known noise.
 
     Component i is <s_i, x> + (1 + t_i) |x|^2/2 with |s_i| = `noise` and t_i = +-`spread`. The start
     is on the boundary, and n must be even.

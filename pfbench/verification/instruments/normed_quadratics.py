@@ -180,7 +180,7 @@ class LayeredQuadratic(FiniteSum):
         return np.asarray(self.H @ np.asarray(x))
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the smoothness constant in a norm of layers, and the formula behind it as text.
+        """Return the smoothness constant with respect to a norm, and its formula as text.
 
         It is the sum of rho_l rho_m L_lm over all layers l and m, for the norm max |x_l|/rho_l, and
         an upper bound for larger norms. The result is None for a norm that is no product over

@@ -82,7 +82,7 @@ class KnownQuadratic(ConstantHessians):
 
     @property
     def n(self) -> int:
-        """Number of components, which is the number of rows a_i."""
+        """Number of components, which is the number of `rows`."""
         return len(self.rows)
 
     @property
@@ -123,7 +123,7 @@ class KnownQuadratic(ConstantHessians):
         )
 
     def value(self, x: Floats) -> float:
-        """Return f(x), which is 0 at theta_hat."""
+        """Return f(x), which is 0 at the stated minimiser."""
         u = x - self.minimiser
         products = self.rows @ u
         square = float(products @ products) / self.n + self.shift * float(u @ u)

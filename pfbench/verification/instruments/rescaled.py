@@ -75,7 +75,7 @@ class _RescaledBackend(OverriddenOracles):
 
     @property
     def mean(self) -> Any:
-        """Mean of the gradients in a table, in the units of the rescaled problem."""
+        """Mean of the gradients in a table, converted to the scaled units."""
         return self._original.mean * self._g
 
     def value(self, x: Any) -> Any:

@@ -149,6 +149,6 @@ class RotatingBowl(FiniteSum):
         return np.asarray(np.bincount(turns, signs * weights, minlength=self.d), dtype=np.float64)
 
     def _signs_and_permutations(self, indices: Integers) -> tuple[Floats, Integers]:
-        """Return the sign s_i of each component i, and the index k of its permutation."""
+        """Return the sign of each given component, and the index of its coordinate permutation."""
         signs: Floats = np.asarray(1.0 - 2.0 * (indices % 2), dtype=np.float64)
         return signs, 1 + (indices // 2) % (self.d - 1)

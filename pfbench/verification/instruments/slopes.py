@@ -148,7 +148,7 @@ class ConstantSlopeProblem(FiniteSum):
         return np.array([self._slope(r) - self._slope(s) + _mean_sign(sample) * change])
 
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return the proximal map of lam h at x - lam g, for the penalty h; shape (1,)."""
+        """Return the proximal point at x - lam g for `lam` times the penalty, shape (1,)."""
         y = float(x[0]) - lam * float(g[0])
         return np.array([math.copysign(max(0.0, abs(y) - lam * self.weight), y)])
 
@@ -215,7 +215,7 @@ class Valley(ConstantSlopeProblem):
 
 
 def _mean_sign(sample: Indices) -> float:
-    """Return the mean of the signs s_i over the components of a sample."""
+    """Return the mean over a sample of the components' signs 1 and -1."""
     if isinstance(sample, np.ndarray):
         if sample.size == 0:
             raise InputError("the mean over an empty sample is not defined.")

@@ -131,7 +131,7 @@ def svrg_with_batch_at_snapshot(ask: Any, rng: Any, s: Any) -> EstimateGenerator
 
 
 def lsvrg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
-    """Yield loopless SVRG estimates: at each step the snapshot moves to x_t with probability p."""
+    """Yield loopless SVRG estimates: with probability p, the snapshot moves to x_t at step t."""
     return difference_estimates(ask, rng, s, _coin_rule(rng, s))
 
 
@@ -209,7 +209,7 @@ def mars(
 def storm(
     ask: Any, rng: Any, s: Any, alpha: Callable[[int], float] | None = None
 ) -> EstimateGenerator:
-    """Yield STORM estimates, which are those of MARS with gamma = 1.
+    """Yield STORM estimates, which equal MARS estimates without scaling (gamma = 1).
 
     They are d_t = grad f_S(x_t) + (1 - alpha_t) (d_{t-1} - grad f_S(x_{t-1})).
     """

@@ -19,7 +19,7 @@ def proximal_steps(ask: Any, x: Any, rng: Any, s: Any, *, estimator: Estimator) 
 
 
 def zerosarah(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run ZeroSARAH (Li et al. 2021, algorithm 2); its gradient table starts filled or at 0."""
+    """Run ZeroSARAH (Li et al. 2021, algorithm 2), with a gradient table that may start at 0."""
     is_full = s.table == "full"
     estimate = estimates.zerosarah if is_full else estimates.zerosarah_from_zeros
     return proximal_steps(ask, x, rng, s, estimator=estimate)

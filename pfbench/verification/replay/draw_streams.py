@@ -50,7 +50,7 @@ _SEEDS, _SHORT = 40, 12
 
 
 def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[tuple[ReplayCase, int]]:
-    """Yield test cases for the random draws of a built-in method, each with a number of runs.
+    """Yield test cases for the random draws of a built-in method, each with its number of runs.
 
     The draws of so many runs, with different seeds, are concatenated.
     """

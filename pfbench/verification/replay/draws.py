@@ -18,7 +18,7 @@ class DrawNeededNowError(Exception):
 
 @dataclass
 class ResolvedDraws:
-    """Random draws in one run of a reference implementation, inferred from recorded queries.
+    """Random draws of a reference implementation, inferred from the queries of a recorded run.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class ReadingDecisions:
         return chosen
 
     def revise_decisions(self, step: int) -> list[int] | None:
-        """Return the options to take in the next attempt after a mismatch at `step`.
+        """Return the options to choose in the next attempt, after a mismatch at the step `step`.
 
         They take the next option at the newest choice that may still be revised. Return None if no
         choice may be.

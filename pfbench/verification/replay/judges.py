@@ -89,7 +89,7 @@ class RecordedChoiceJudges:
         return is_unit or abs(factors[0] - factors[1]) <= _SAME * factors[1]
 
     def _find_recorded_point(self, l: Floats, u: Floats, lam: float, eta: float) -> Floats:  # noqa: E741
-        """Return the first recorded point of an inner loop whose gap is at most eta.
+        """Return the first recorded point of an inner loop at which the gap is at most eta.
 
         Raise `MismatchError` if there is none.
         """

@@ -54,7 +54,7 @@ Chosen = tuple[Sequence[PendingPart], Integers]
 
 
 def count_components(parts: Sequence[PendingPart]) -> int:
-    """Return the number of unmatched components in the given parts of queries."""
+    """Return the total number of unmatched components in the given parts of queries."""
     return sum(len(part.left) for part in parts)
 
 

@@ -526,7 +526,7 @@ class ReplayTable:
 
 
 def _format_indices(indices: Integers) -> str:
-    """Return the indices of a small batch as text, or the number of them."""
+    """Return the indices of a batch as text or, if there are many, their number."""
     count = len(indices)
     return f"components {indices.tolist()}" if count <= 3 else f"{count} components"
 

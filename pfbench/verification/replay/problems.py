@@ -64,7 +64,7 @@ class RippledLogCosh(FiniteSum):
 
     @cached_property
     def _data(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Arrays l, b, a and k in the formula of f_i, of shapes (n,), (n,), (n, d) and (n, d)."""
+        """Arrays l, b, a, k of the formula of f_i, with shapes (n,), (n,), (n, d) and (n, d)."""
         rng, d = np.random.default_rng(29 + self.seed), prod(self.set.shape)
         lengths = self.scale * rng.uniform(0.5, 1.5, self.n)
         lengths[0] *= self.heavy

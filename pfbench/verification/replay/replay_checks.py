@@ -453,7 +453,7 @@ def _has_equal_counts(
 
 
 def _documents_replacement(method: Any) -> bool:
-    """Return whether the documentation of a method's `batch` says "with replacement"."""
+    """Return whether a method's description of its parameter `batch` says "with replacement"."""
     batch = method.parameters().get("batch")
     return batch is not None and "with replacement" in batch.description
 

@@ -132,7 +132,7 @@ class Bound:
                 as_function(problem, self.quantity)(problem.start())
 
     def _bound_value(self, bound: Most, case: MethodOnProblem, t: int, lower: float = 0.0) -> float:
-        """Return the value of a bound, at step t if it depends on t, or `lower` if that is larger.
+        """Return the larger of `lower` and the value of the bound, which may depend on the step t.
 
         A value that is not positive and finite raises `InputError`.
         """
@@ -145,7 +145,7 @@ class Bound:
         return value
 
     def _rounding_levels(self, trial: Trial, case: MethodOnProblem) -> tuple[float, float]:
-        """Return the value below which a number may be rounding, and the largest such excess.
+        """Return the size of rounding errors in the quantity, and the excess that they can cause.
 
         The first is 0 for short runs. A bound that decreases geometrically falls below it on long
         runs.
@@ -170,7 +170,7 @@ class Bound:
     # --- every run --------------------------------------------------------------------------------
 
     def _decide_every_run(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
-        """Decide bounds on single runs; return decisions by instance and label, and run count."""
+        """Decide bounds on every run; return decisions (by instance, label) and number of runs."""
         results: dict[str, dict[str, list[float]]] = {}
         runs = 0
         for name, instance in iterate_instances(trial):
@@ -212,7 +212,7 @@ class Bound:
     # --- in expectation ---------------------------------------------------------------------------
 
     def _decide_expectation(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
-        """Decide bounds on means; return decisions by instance and label, and run count."""
+        """Decide bounds on means; return decisions by instance and label, and number of runs."""
         decisions: dict[str, dict[str, Decision]] = {}
         runs = 0
         for name, problem in iterate_problems(trial):
@@ -259,7 +259,7 @@ class Bound:
         return float(np.mean([measured(x) for x in points]))
 
     def _decide_uniform_output(self, trial: Trial) -> dict[str, Decision]:
-        """Decide whether the output is drawn uniformly; return {"output": decision}, or {}.
+        """Decide whether the output is drawn uniformly, as {"output": decision}; {} if not needed.
 
         The dict is empty unless `statistic` is "mean" and the claim's method declares a uniform
         output, because only then the bound needs it.
@@ -287,7 +287,7 @@ def _decide_mean_count(ratios: list[float]) -> Decision:
 
 
 def _divide_by_bound(measured: float, bound: float, excess: float) -> float:
-    """Return measured/bound, or 0 if an excess of the size of rounding lifts it above 1."""
+    """Return measured/bound, or 0 if the measured value exceeds the bound only by rounding."""
     return 0.0 if bound * (1.0 + ROUNDING) < measured <= bound + excess else measured / bound
 
 

@@ -88,7 +88,7 @@ class IdentityCheck:
     def _iterate_relative_differences(
         self, trial: Trial, case: MethodOnProblem, seed: int
     ) -> Iterator[float]:
-        """Yield, for each step, the relative difference between the runs of the two methods."""
+        """Yield the relative difference of the two methods' runs at each step."""
         other = make_other_method(self.other_method, self.other_parameters, case)
         values = (self._values(trial, case, each, seed) for each in (case.algorithm, other))
         for value, two in zip_longest(*values):
@@ -155,7 +155,7 @@ def identity(
 
 @dataclass(frozen=True, kw_only=True)
 class Separation:
-    """Check that one method needs fewer calls to a target than another; see `separation`."""
+    """Check that a method reaches a target with fewer calls than another; see `separation`."""
 
     kind: ClassVar[str] = "separation"
     takes: ClassVar[tuple[float, float]] = (10.0, 10.0)
@@ -170,7 +170,7 @@ class Separation:
     seeds: int
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Compare the calls of the two methods in paired runs on every instance."""
+        """Compare the two methods' calls to reach the target, in paired runs on every instance."""
         parts, runs = dict[str, Decision](), 0
         for name, item in iterate_instances(trial):
 

@@ -31,7 +31,7 @@ def check_each_instance(
     *,
     repetitions: int | None = None,
 ) -> Callable[[Decide[Options]], Callable[Concatenate[Trial, Options], Evidence]]:
-    """Return a decorator that makes a claim's check from a function that decides one instance.
+    """Return a decorator that turns a function which decides one instance into a claim's check.
 
     The function gets the trial, an instance of the claim, its problem, and the options of a check.
 

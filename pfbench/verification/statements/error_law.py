@@ -75,7 +75,7 @@ class Past:
 
 @dataclass
 class ErrorGroup:
-    """Errors of an estimate that share one past, stored as total probability and weighted sums.
+    """Total probability and weighted sums of an estimate's errors that have the same past.
 
     The numbers are floats, or of another type such as fractions.
     """
@@ -98,7 +98,7 @@ Law = Callable[[Any, Any, Past], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorLawCheck:
-    """Check of an estimate's mean error and mean square error given the past; see `error_law`."""
+    """Check of an estimate's mean error and mean square error by a formula; see `error_law`."""
 
     kind: ClassVar[str] = "law"
     takes: ClassVar[tuple[float, float]] = (0.5, 0.5)
@@ -171,7 +171,7 @@ def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> 
 
 
 def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGroup], int]:
-    """Enumerate the runs; return all errors of estimates, grouped by past, and the run count."""
+    """Enumerate all runs; return the estimates' errors, grouped by past, and the number of runs."""
 
     def run(rng: Any) -> list[tuple[Any, Any]]:
         steps = islice(trial.follow(case.problem, case.algorithm, rng=rng), case.steps)
@@ -183,7 +183,7 @@ def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGrou
 def group_errors(
     problem: Any, runs: Iterable[tuple[Any, Iterable[tuple[Any, Any]]]]
 ) -> tuple[list[ErrorGroup], int]:
-    """Group the errors of enumerated runs by past; return the groups and the number of runs.
+    """Group the errors of enumerated runs by their `Past`; return groups and number of runs.
 
     `runs` has the probability of each run, with the pairs of each point where an estimate was
     formed, and the estimate.

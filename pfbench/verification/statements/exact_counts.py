@@ -60,7 +60,7 @@ class ExactCounts:
         return self._check_next_horizons(trial, evidence)
 
     def _check_next_horizons(self, trial: Trial, evidence: Evidence) -> Evidence:
-        """Return the evidence, made inconclusive if the counts are wrong for slightly more steps.
+        """Test slightly more steps; if the counts are wrong there, make the evidence inconclusive.
 
         The other horizons are multiples of the stated one, so they share its divisors.
         """
@@ -121,7 +121,7 @@ class ExactCounts:
         return {kind: statement.get(kind, 0) for kind in kinds}
 
     def _measure_counts(self, trial: Trial, case: MethodOnProblem) -> dict[str, float]:
-        """Return the counts of one run by oracle kind, or their means over all draws."""
+        """Return the oracle counts of a run or, if `self.expected`, their means over all draws."""
         if not self.expected:
             seed = trial.seeds(1)[0]
             return dict(trial.run(case.problem, case.algorithm, seed=seed).counts.as_dict())

@@ -90,7 +90,7 @@ def decide_at_growing_horizons(
 
 @dataclass
 class _HorizonTests:
-    """Tests of a claim at longer horizons: decisions, number of runs and estimated seconds."""
+    """Results of testing a claim at longer horizons: decisions, runs, and estimated seconds."""
 
     check: Callable[[Trial], Evidence]
     seconds: float
@@ -155,10 +155,7 @@ def name_instances(claim: Claim) -> str:
 def select_shorter_horizon_instances(
     claim: Claim, longer_multiple: int, shorter_multiple: int
 ) -> Claim:
-    """Return the claim with only the instances that become other problems at a shorter horizon.
-
-    The instances are those of the shorter horizon.
-    """
+    """Return the claim with the shorter horizon's instances that differ at other horizons."""
     instances = []
     for instance in claim.instances:
         multiples = (1, shorter_multiple, longer_multiple)
@@ -179,7 +176,7 @@ def _horizon_seconds(trial: Trial) -> float:
 
 
 def _is_undecided(decision: Decision) -> bool:
-    """Return whether a decision is inconclusive, without evidence against the claim."""
+    """Return whether a decision is inconclusive, but with no evidence against the claim."""
     against = decision.p_value is not None and is_doubtful(decision.p_value)
     above = any(value > 1.0 for name, value in decision.measured.items() if name.endswith("ratio"))
     return decision.verdict == Verdict.INCONCLUSIVE and not (against or above)

@@ -27,7 +27,7 @@ Numbers = dict[str, Any]
 
 
 def norm_constants(problem: Any) -> Numbers:
-    """Return the constants K, L, L_f, rho, zeta, sigma and delta of a problem with a norm, by name.
+    """Return the constants of a problem with a norm, by name: K, L, L_f, rho, zeta, sigma, delta.
 
     L is the smoothness constant from the norm to the dual norm.
     """
@@ -51,7 +51,7 @@ def gradient_dual_norm(problem: Any, x: Floats) -> float:
 def mean_gradient_norm_and_lmo_quality(
     trial: Trial, problem: Any, algorithm: Any, seed: int
 ) -> tuple[float, float, float]:
-    """Return the mean dual norm of a run's gradients, and two quality constants of its LMO.
+    """Return the mean dual norm of a run's gradients, and two bounds on the accuracy of its LMO.
 
     The norms are |grad f(W_t)|_*. The constants are the least lo and the largest hi of the run: at
     each step, <N, O> >= lo |N|_* and |O| <= hi for the estimate N and the minimiser O.

@@ -34,7 +34,7 @@ def is_count(quantity: Quantity) -> bool:
 
 
 def as_function(problem: Problem, quantity: Quantity) -> Callable[[Any], float]:
-    """Return a function that measures a quantity at a point (the upper end, if it is an interval).
+    """Return a function of a point that measures a quantity; of an interval, only the upper end.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def count_calls_to_target(
     quantity: Quantity,
     target: float,
 ) -> float:
-    """Count the calls of one oracle kind until a quantity is at most `target`; inf if it is not."""
+    """Count calls of an oracle kind until a quantity is at most `target`; inf if it never is."""
     measured = as_function(case.problem, quantity)
 
     def measure(_: Problem, state: State) -> float:

@@ -48,7 +48,7 @@ NO_EVIDENCE = (
 
 @dataclass(frozen=True, kw_only=True)
 class RateCheck:
-    """Check of the exponent with which calls to a target grow with a parameter; see `rate`."""
+    """Check of a rate: the exponent with which oracle calls grow in a parameter; see `rate`."""
 
     kind: ClassVar[str] = "rate"
     takes: ClassVar[tuple[float, float]] = (30.0, 30.0)
@@ -118,7 +118,7 @@ class RateCheck:
     def calls(
         self, trial: Trial, instance: Instance, value: float, data_seed: int, seed: int
     ) -> float:
-        """Return the calls until the measure is at most epsilon; infinite if it never is.
+        """Return the oracle calls until the measure is at most epsilon; infinite if it never is.
 
         They are also infinite if none is needed, as 0 has no logarithm.
         """
@@ -139,7 +139,7 @@ def rate(
     decades: float = 2.0,
     by_schedule: bool = False,
 ) -> RateCheck:
-    """Return a check that calls to a target grow in a parameter with at most a claimed exponent.
+    """Return a check that oracle calls to reach a target grow with at most a claimed exponent.
 
     One slope of log calls is fitted for each seed, and the exponent is the median of the slopes;
     see `decide_exponent`. An easy problem is no evidence for a rate: use instances on which every

@@ -337,7 +337,7 @@ def enumerate_outcomes(
 
 
 def check_required_oracles(case: MethodOnProblem) -> None:
-    """Raise an error if a problem lacks an oracle that the method on it requires.
+    """Raise an error if a problem lacks an oracle that the method of the case requires.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from pfbench.verification.trial import Trial
 def list_step_outcomes(
     trial: Trial, problem: WeightedRows, step: float, z: Floats
 ) -> list[tuple[float, tuple[float, Floats]]]:
-    """Return probability, estimate and new z of a step from the state z, for each random draw.
+    """Return, for each random draw, its probability, the estimate and the state after a step.
 
     The vector z consists of the iterate x and the points phi_i whose gradients fill the table.
 
@@ -41,10 +41,10 @@ def list_step_outcomes(
 
 
 def list_step_maps(trial: Trial, problem: WeightedRows, step: float) -> tuple[Floats, Floats]:
-    """Return the probability of each draw of a step, and the matrix that updates the vector z.
+    """Return, for each random draw of a step, the probability and the matrix of the state's update.
 
-    For z see `list_step_outcomes`. Steps are linear, as all c_i are 0. The shapes are (k,) and
-    (k, n + 1, n + 1).
+    The state z is that of `list_step_outcomes`. Steps are linear, as all c_i are 0. The shapes are
+    (k,) and (k, n + 1, n + 1).
     """
     by_vector = [list_step_outcomes(trial, problem, step, z) for z in np.eye(problem.n + 1)]
     columns = [[after for _, (_, after) in outcomes] for outcomes in by_vector]
@@ -53,7 +53,7 @@ def list_step_maps(trial: Trial, problem: WeightedRows, step: float) -> tuple[Fl
 
 
 def second_moment_map(chances: Floats, maps: Floats) -> Floats:
-    """Return the matrix of the linear map S -> E[B S B^T] for the random matrix B of a step.
+    """Return the matrix of S -> E[B S B^T], where B is the random update matrix of a step.
 
     It maps second moments E[z z^T] to those after the step; its shape is ((n+1)^2, (n+1)^2).
 

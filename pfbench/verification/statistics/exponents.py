@@ -21,7 +21,7 @@ LEAST_POINTS = 4
 
 @dataclass(frozen=True)
 class Exponent:
-    """Exponent of a power law of counts: the median over seeds of slopes in log-log scale.
+    """Exponent of a power law of counts: the median over seeds of slopes on a log-log scale.
 
     Each seed has one least-squares slope of log counts against log x. By this definition, half of
     all seeds have a slope of at most the exponent. The exponent so defined is not that of the mean
@@ -177,7 +177,7 @@ def make_fit_function(
 def _fit_slopes_changes_and_end_slopes(
     log_x: means.Array, log_counts: means.Array
 ) -> tuple[means.Array, means.Array, means.Array]:
-    """Return, for each row: slope, change of the local slope over the range, and slope at the end.
+    """Return each row's slope, the change of its local slope over the range, and its end slope.
 
     Each result has shape (rows,). The slope is from a linear fit, which projects on p = u −
     mean(u) with u = log x. The other results are from a quadratic fit. The quadratic fit adds q,

@@ -136,7 +136,7 @@ def normalise_samples(samples: npt.ArrayLike, bound: float) -> Array:
 
 
 def _log_gains(ratios: Array) -> Array:
-    """Return log(1 + λ(ratio − 1)), the log gain of a bet, for each ratio and (last axis) each λ.
+    """Return the log gain log(1 + λ(ratio − 1)) of a bet for each ratio and each λ (last axis).
 
     The values λ are those of `GRID`. The result is −inf for λ = 1 and the ratio 0.
     """

@@ -52,7 +52,7 @@ def combine_with_conditions(
 
 
 def combine_instances(parts: Mapping[str, Decision]) -> Decision:
-    """Combine the decisions on several instances: the worst if a bound fails, else the best.
+    """Combine decisions on instances: the worst if the bound is not kept on all, else the best.
 
     The best decision is one with the bound most nearly attained. `tight_on` names the instance with
     the largest ratio among these.
@@ -74,7 +74,7 @@ def _rank(part: Decision) -> int:
 
 
 def _cap_at_holds(part: Decision, mark: str, why: str) -> Decision:
-    """Return a decision with `mark` set in `measured`, and *holds* in place of a better verdict."""
+    """Return a decision with a verdict of at most *holds*, and set `mark` in its `measured`."""
     measured = {**part.measured, mark: True}
     if part.verdict not in NEAR:
         return replace(part, measured=measured)
@@ -108,7 +108,7 @@ def _join_parts(parts: Mapping[str, Decision], deciding: str) -> Decision:
 
 
 def _merge_tight_ratios_by_part(parts: Mapping[str, Decision]) -> dict[str, float]:
-    """Return the `tight_on` ratios of all parts, keyed by part name and instance."""
+    """Return the `tight_on` entries of all parts, keyed by the names of part and instance."""
     return {
         ": ".join(filter(None, (name, key))): number
         for name, part in parts.items()

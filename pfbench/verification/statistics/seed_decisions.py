@@ -101,7 +101,7 @@ def _decide_by_interim_analyses(
 
 
 def _is_settled(decision: Decision) -> bool:
-    """Return whether a median is so clearly near or far below its bound that tests can stop."""
+    """Return whether the decision on a median is so clear that no more seeds are needed."""
     far = decision.verdict == Verdict.HOLDS and decision.measured["ratio"] < WITHIN_10
     return far or decision.verdict in NEAR
 
@@ -188,6 +188,6 @@ def decide_exponent(
 
 
 def _interval_within_margin(exponent: Exponent, claimed: float, margin: float) -> bool:
-    """Return whether the interval of an exponent lies within the margin of the claimed one."""
+    """Return whether the exponent's interval is within `margin` of the claimed exponent."""
     slack = margin + ROUNDING
     return claimed - slack <= exponent.lower and exponent.upper <= claimed + slack

@@ -19,7 +19,7 @@ from pfbench.verification.worst_case.estimation import TOLERANCE
 
 @dataclass(frozen=True)
 class WorstCase:
-    """Check that a bound on N steps of a method is at least the computed worst case.
+    """Check that a bound for N steps of a method is not below the computed worst case.
 
     Attributes
     ----------

@@ -284,7 +284,7 @@ class WorstCaseProgram:
         return worst.solve(sum((chance * mean(results) for chance, results in measures), 0.0))
 
     def _solve_mean_squares(self, over: str) -> float:
-        """Return the worst case of the least or the mean squared norm of the recorded vectors.
+        """Return the worst case of the least, or of the mean, squared norm of recorded vectors.
 
         The statistic `over` selects the least or the mean.
         """

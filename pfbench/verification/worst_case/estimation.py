@@ -151,7 +151,7 @@ class PerformanceEstimation:
             self._problem.add_constraint(inequality)
 
     def solve(self, *measures: Expression) -> float:
-        """Return the maximum over the class of the smallest measure; NaN if the solver fails.
+        """Maximise the smallest of the measures over the class; return NaN if the solver fails.
 
         The value is that of the dual problem. Its multipliers, which PEPit checks, prove it up to
         rounding.

@@ -52,7 +52,7 @@ def _solve(
 
 
 def _solve_worst_gap(N: int, step: float, L: float, over: str) -> float:
-    """Return the worst Frank-Wolfe gap over N steps of constant size.
+    """Return the worst case of the smallest or mean Frank-Wolfe gap of N constant steps.
 
     The statistic `over` selects the smallest or the mean gap.
     """
@@ -82,12 +82,12 @@ def frank_wolfe_gap(N: int, L: float = 1.0) -> float:
 
 
 def nfwu_exact(N: int, L: float = 1.0) -> float:
-    """Return the worst mean gap of N steps of NFWU with exact gradients and step epsilon/(L D)."""
+    """Return the worst mean gap of N steps of NFWU with exact gradients and the theorem's step."""
     return _solve_worst_gap(N, theorem_accuracy(N), L, "mean")
 
 
 def nfwu_inexact(N: int, L: float = 1.0) -> float:
-    """Return the worst mean gap of N steps of NFWU whose gradient errors are at most epsilon/2.
+    """Return the worst mean gap of N NFWU steps with gradient errors of at most half the accuracy.
 
     Condition (9) of shen2019 bounds the errors.
     """
@@ -151,7 +151,7 @@ def ncgs(N: int, L: float = 1.0) -> float:
 
 
 def spiderboost(N: int, L: float = 1.0) -> float:
-    """Return the worst mean E|grad f|^2 of SpiderBoost with step 1/(2L).
+    """Return the worst mean of E|grad f|^2 over N steps of SpiderBoost with step 1/(2L).
 
     There are n = 2 components, batches of S = 1, and epochs of q = 2 steps.
     """
@@ -176,7 +176,7 @@ def saga_step(n: int) -> float:
 
 
 def saga(N: int, L: float = 1.0, n: int = 2) -> float:
-    """Return the worst mean E|grad f|^2 of SAGA with single components and step `saga_step`."""
+    """Return the worst mean of E|grad f|^2 over N SAGA steps with batches of one component."""
     method = SmoothSAGA(iterations=N, step=saga_step(n), batch=1)
     return _solve(method, FunctionClass(n=n, L=L, delta=DELTA), "mean", "gradient_mapping_sq")
 

@@ -50,7 +50,7 @@ class ProblemTooLarge(InputError):
 
 
 class Coefficients(np.ndarray[Any, Any]):
-    """Coefficients of a vector in terms of oracle answers, which can only be added and scaled."""
+    """Vector, stored as coefficients of oracle answers, which can only be added and scaled."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
         """Compute sums and multiples; raise `NonlinearMethodError` for any other operation."""
@@ -149,7 +149,7 @@ class MethodRecording:
 
 @dataclass(frozen=True)
 class RecordingOptions:
-    """Options of a recording: proximal maps, gradient errors, measured vectors, streams and limits.
+    """Options of a recording: allowed oracles and errors, measured vectors, random streams, limits.
 
     Attributes
     ----------
@@ -277,7 +277,7 @@ class _SymbolicOracles(IndexSampling):
         return self.start() + self._answer(VERTEX, self.coefficients(g, 0.0))
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return x - lam g if there is no set; with `options.has_prox`, the proximal point."""
+        """Return the proximal point: x - lam g without a set, unknown with `options.has_prox`."""
         if self._options.has_prox:
             request = self.coefficients(x - lam * g, 1.0)
             return self.start() + self._answer(PROX, request, length=lam)

@@ -48,7 +48,7 @@ _CLASS = ("n", "L", "D", "delta", "convex")
 
 @dataclass(frozen=True)
 class WorstCaseCheck:
-    """Computed worst case, with the measure of a run on the worst function and a claim's bound.
+    """Computed worst case, compared with a run on the worst function and with a claim's bound.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def iterate_worst_cases(
 def _iterate_method_worst_cases(
     obj: Any, selector: Selector, parameters: dict[str, Any], full: bool
 ) -> Iterator[WorstCaseCheck]:
-    """Yield the worst cases of a method class for N = 1, 2, ..., or that of a method object."""
+    """Yield a method class's worst cases for N = 1, 2, ... steps, or one for a method object."""
     numbers: Any = [None]
     if isinstance(obj, type) and "iterations" not in selector.parameters:
         existing = inspect.signature(obj).parameters

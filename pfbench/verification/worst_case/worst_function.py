@@ -120,7 +120,7 @@ class WorstFunction(FiniteSum):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Return the function that a JSON object, such as `content`, defines."""
+        """Return the worst-case function that the JSON object `content` defines."""
         function = cls.__new__(cls)
         function._fill(content)
         return function
