@@ -176,7 +176,7 @@ class Mutant:
 
     @classmethod
     def from_variant(cls, name: str, algorithm: Any, *expected: Claim) -> Self:
-        """Return a mutant whose algorithm, given as a class or an object, is faulty."""
+        """Return a mutant whose algorithm is the given faulty class or object."""
         return cls(name=name, subject=Subject(algorithm), expected_claims=expected)
 
     @classmethod
@@ -200,7 +200,7 @@ class Mutant:
 
     @classmethod
     def from_oracles(cls, name: str, oracles: Callable[[Any], Any], *expected: Claim) -> Self:
-        """Return a mutant of oracles, from a wrapper that makes them faulty."""
+        """Return a mutant whose oracles are made faulty by a wrapper, the function `oracles`."""
         return cls(name=name, subject=Subject(oracles=oracles), expected_claims=expected)
 
     @property
@@ -217,7 +217,7 @@ class Mutant:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Erratum:
-    """Wrong or ambiguous statement of a paper, or one that may be damaged in the copy in use.
+    """Statement of a paper that is wrong, ambiguous, or possibly damaged in the copy that was read.
 
     Attributes
     ----------

@@ -61,7 +61,7 @@ class CoveredSizes:
 
     @property
     def as_measured(self) -> dict[str, Any]:
-        """Sizes by name, for the measured values of a verdict; empty if there was no run."""
+        """Sizes by name, as entries of a verdict's measured values; empty if no run was added."""
         if not self.T:
             return {}
         sizes = {f"largest {name}": float(getattr(self, name)) for name in _SIZES}

@@ -100,7 +100,7 @@ class WinnerByCriterion:
 def find_winner_by_criterion(
     comparison: str, a: Complexity, b: Complexity, count: str
 ) -> WinnerByCriterion | None:
-    """Return the winner under each criterion, or None if the published winner wins under all.
+    """Return the winner under each criterion, or None if the published winner always wins.
 
     Return None if the published winner also wins under each common criterion.
     """

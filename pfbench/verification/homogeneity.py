@@ -108,7 +108,7 @@ def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
 
 
 def _describe(subject: str, departure: UnitDeparture | None, unit: Unit) -> tuple[str, bool]:
-    """Describe the unit of a formula or, if there is one, the formula's departure from the unit.
+    """Describe a formula's unit or, if the formula does not scale with the unit, the departure.
 
     Return the text, and whether the formula is homogeneous.
     """

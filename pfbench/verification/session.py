@@ -325,7 +325,7 @@ def time_limit(claim: Claim, effort: str) -> float:
 
 
 def choose_case_seed(value: int | None, claims: Iterable[Claim], algorithm: Any) -> int:
-    """Return the test-case seed: `value` if given, else 0 or a random number.
+    """Return the test-case seed: `value`, or random if a user-defined method needs one, else 0.
 
     It is random for a user-defined method if some claim draws its sizes or start.
     """

@@ -182,7 +182,7 @@ def _make_edit(source: str, first_line: int, before: str, after: str) -> Edit:
 
 
 def _describe_pickling_error(part: Any) -> str:
-    """Return a text on why a class or object cannot be pickled, or "" if it can be."""
+    """Describe why a class or object cannot be pickled; return "" if it can be."""
     try:
         pickle.dumps(part)
     except Exception as error:  # an object may say how it is pickled, and raise anything

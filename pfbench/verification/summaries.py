@@ -28,7 +28,7 @@ def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
 
 
 def describe_worst_ratio(measured: Mapping[str, Any]) -> str:
-    """Return a text on the worst ratio found by a counterexample search and its location, or ""."""
+    """Describe the worst ratio found by a counterexample search, and its location."""
     if "worst ratio" not in measured:
         return ""
     return f"{measured['worst ratio']:.3g} at {measured['worst ratio at']}"
@@ -87,7 +87,7 @@ def slack_factor(measured: Mapping[str, Any]) -> float | None:
 
 
 def describe_deciding_evidence(measured: Mapping[str, Any], statistic: str) -> str:
-    """Return a text on further tests, e.g. more runs, that could decide an inconclusive bound.
+    """Describe further tests, e.g. more runs, that could decide an inconclusive bound.
 
     Parameters
     ----------

@@ -169,7 +169,7 @@ class RationalOrRoot(Number):
         return RationalOrRoot(base.square ** int(twice / 2 if twice % 2 == 0 else twice))
 
     def sqrt(self) -> "RationalOrRoot":
-        """Return the square root of a rational number; a root that is irrational stays a root."""
+        """Return the exact square root of a rational number."""
         if self.square < 0:
             raise Inexact("the code takes the square root of a negative number")
         return RationalOrRoot(self.round(Fraction))
@@ -179,7 +179,7 @@ class RationalOrRoot(Number):
         return (self.square > other.square) - (self.square < other.square)
 
     def round(self, convert: Callable[[Any], Any]) -> Any:
-        """Return `convert(fraction)` for the number as a fraction; raise `Inexact` for a root."""
+        """Return `convert(number)` for a rational number; raise `Inexact` if it is irrational."""
         reason = "an irrational number is rounded, or its root is taken"
         return convert(_square_root_with_sign(self.square, reason))
 
@@ -191,7 +191,7 @@ class RationalOrRoot(Number):
 
 
 def _square_root_with_sign(square: Fraction, reason: str) -> Fraction:
-    """Return sign(square) sqrt(|square|); raise `Inexact`, with `reason`, if it is irrational."""
+    """Return sign(square) sqrt(|square|) as a fraction; raise `Inexact` if it is irrational."""
     p, q = math.isqrt(abs(square.numerator)), math.isqrt(square.denominator)
     if p * p != abs(square.numerator) or q * q != square.denominator:
         raise Inexact(reason)

@@ -301,6 +301,6 @@ def _encode(value: Any) -> Any:
 
 
 def _decode(record: dict[str, Any]) -> Any:
-    """Return the object that `_encode` wrote; its class is inferred from its attributes."""
+    """Return the object that `_encode` wrote; its attributes tell the class of the object."""
     kinds = {"growth": Ratio, "result": Entry, "script": Counterexample, "verdict": SearchReport}
     return next((kind(**record) for key, kind in kinds.items() if key in record), record)

@@ -31,7 +31,7 @@ def root(value: Any) -> Any:
 
 
 def vector(entries: Iterable[Any]) -> Any:
-    """Return numbers as an array of floats, or as an array of objects for other types."""
+    """Return numbers as an array of floats, or of objects if the numbers are of other types."""
     return np.array(list(entries))
 
 
@@ -79,7 +79,7 @@ class SearchedSet:
         raise Skip("the instance has no set, so lo has no answer")
 
     def minimum(self, g: Any) -> Any:
-        """Return a lower and an upper bound of min <g, v>; both are the exact minimum."""
+        """Return min <g, v> over the set twice, as a lower and as an upper bound."""
         value = g @ self.lo(g)
         return value, value
 

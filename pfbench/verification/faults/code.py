@@ -263,7 +263,7 @@ class Code:
         return set().union(*(_bound_names(item) for item in around)) if around else set()
 
     def variable_reads(self, names: Sequence[str]) -> "Iterator[ast.expr]":
-        """Yield the nodes that read a variable which has one of the given names."""
+        """Yield the nodes that read a variable with one of the given names."""
         for node in self.nodes_of_type(ast.expr):
             if variable_name(node) in names and isinstance(getattr(node, "ctx", None), ast.Load):
                 yield node

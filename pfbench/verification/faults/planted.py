@@ -51,14 +51,14 @@ def repeat_draws(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
 
 
 def scale_number(number: Any, factor: float) -> Any:
-    """Return a number times a factor; an integer stays an integer and at least 1."""
+    """Return a number times a factor; an integer is rounded to an integer of at least 1."""
     if number is None or isinstance(number, bool | str):
         return number
     return max(1, round(number * factor)) if isinstance(number, int) else number * factor
 
 
 def sqrt_keeping_integers(number: Any) -> Any:
-    """Return the square root of a number; an integer stays an integer and at least 1."""
+    """Return the square root of a number; for an integer, rounded to an integer of at least 1."""
     if number is None or isinstance(number, bool | str):
         return number
     return max(1, round(math.sqrt(number))) if isinstance(number, int) else math.sqrt(number)

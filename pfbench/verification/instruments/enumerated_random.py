@@ -330,7 +330,7 @@ def enumerate_draws(
 
 
 def _next_choices(selected: Sequence[tuple[int, int, Any]]) -> list[int] | None:
-    """Return the next sequence of choices in lexicographic order; None after the last."""
+    """Return the sequence of choices after a given one in lexicographic order; None at the end."""
     for position in range(len(selected) - 1, -1, -1):
         option, options, _ = selected[position]
         if option + 1 < options:

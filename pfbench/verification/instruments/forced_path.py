@@ -120,7 +120,7 @@ class ForcedPath(FiniteSum):
         return np.full(self.n, self.constants(self.start()).L_max)
 
     def value(self, x: Floats) -> float:
-        """Return the objective value f(x) = -c x_0, with the slope c > 0."""
+        """Return f(x) = -c x_0 for the slope c > 0 and the first coordinate x_0 of x."""
         return -self.gradient_slope * float(x[0])
 
     def gradient(self, x: Floats) -> Floats:
@@ -168,7 +168,7 @@ class ForcedPath(FiniteSum):
         return self.L * r + self.L2 * r * r / 2.0 - self.kappa * r**3 / 6.0
 
     def _mean_of_signed_axes(self, sample: Indices, factor: float) -> Floats:
-        """Return `factor` times the mean, over a sample, of each component's vector e_k or -e_k."""
+        """Return `factor` times the sample mean of the components' signed unit vectors."""
         indices, weights = weight_indices(sample)
         signs = 1.0 - 2.0 * (indices % 2)
         k = 1 + (indices // 2) % (self.d - 1)
@@ -176,7 +176,7 @@ class ForcedPath(FiniteSum):
 
 
 class ForcedTable:
-    """Table of all component gradients at points r e_0, which stores a number h(r) per component.
+    """Table of all component gradients at a point of a segment; stores one number per component.
 
     It needs 8 n bytes.
     """

@@ -63,7 +63,7 @@ class ConvexHull:
         return np.array(self.vertices[int(np.argmin(self.vertices @ g))])
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return the exact minimum of <g, v> over the vertices v, as a lower and an upper bound."""
+        """Return min <g, v> over the vertices v twice, as a lower and as an upper bound."""
         lower = float((self.vertices @ g).min())
         return lower, lower
 
@@ -167,7 +167,7 @@ class IndefiniteQuadratic(FiniteSum):
         return self.start_point.copy()
 
     def constants(self, start: Floats) -> Constants:
-        """Return the problem's constants; all are exact but sigma2, which is an upper bound."""
+        """Return the problem's constants; all are exact except sigma2, which is an upper bound."""
         eigenvalues = np.linalg.eigvalsh(self.A)
         variance = float(np.mean(self._t**2))
         size = float(np.sqrt(np.mean(np.sum(self.noise**2, axis=1))))

@@ -51,7 +51,7 @@ def vector_quadratic(
 
 
 class HorizonProblem(NormedProblem):
-    """Problem for methods whose steps use a norm ball; stores their number K of iterations."""
+    """Problem for methods whose steps use a norm ball, with the number K of the steps."""
 
     K: int
 

@@ -12,9 +12,10 @@ from pfbench.sets.whole_space import WholeSpace
 
 @dataclass(frozen=True, eq=False)
 class WeightedRows(FiniteSum):
-    """Weighted mean of one-dimensional quadratics, F(x) = sum_i w_i a_i (x - c_i)^2/(2 sum_i w_i).
+    """Weighted mean F of one-dimensional quadratics with given curvatures, centres and weights.
 
-    F is the mean of h_i with curvatures n w_i a_i/W, where W is the sum of the w_i.
+    F(x) = sum_i w_i a_i (x - c_i)^2/(2 W), where W is the sum of the w_i. So F is the mean of h_i
+    with curvatures n w_i a_i/W.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ def averages(
 
 
 def sg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
-    """Yield the batch gradients g_t = mean over i in the batch S of grad f_i(x_t)."""
+    """Yield the mean of the component gradients at x_t over a new batch."""
     return averages(ask, rng, s, lambda t: (0.0, 1.0))
 
 

@@ -14,7 +14,7 @@ from pfbench.verification.references.estimates import Estimator, steps_along
 
 
 def proximal_steps(ask: Any, x: Any, rng: Any, s: Any, *, estimator: Estimator) -> Iterator[State]:
-    """Run x_{t+1} = prox_{eta h}(x_t - eta g_t), where g_t is the gradient estimate at x_t."""
+    """Run x_{t+1} = prox_{eta h}(x_t - eta g_t) with the penalty h and gradient estimates g_t."""
     return steps_along(estimator(ask, rng, s), x, s, lambda x, g, t: ask.prox(x, g, s.step))
 
 

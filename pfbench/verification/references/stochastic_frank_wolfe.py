@@ -20,9 +20,9 @@ def frank_wolfe_moves(
     estimate: EstimateGenerator,
     gamma: Callable[[int], float] | None = None,
 ) -> Iterator[State]:
-    """Run x_{t+1} = (1 - gamma_t) x_t + gamma_t v_t with v_t = argmin over C of <g_t, v>.
+    """Run Frank-Wolfe: step by gamma_t toward the vertex v_t of the set that minimises <g_t, v>.
 
-    Here g_t is the gradient estimate at x_t.
+    The step is x_{t+1} = (1 - gamma_t) x_t + gamma_t v_t; g_t is the gradient estimate at x_t.
     """
 
     def move(x: Any, g: Any, t: int) -> Any:

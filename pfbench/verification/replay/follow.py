@@ -120,7 +120,7 @@ def follow_transcript(transcript: Transcript, algorithm: Any) -> ReplayOutcome:
 
 
 def _describe_query_before(replay: ReplayOracles, error: MismatchError) -> str:
-    """Return a text on the recorded query before a mismatch, or "" if there is none."""
+    """Describe the recorded query before a mismatch; return "" if there is none."""
     queries = replay.transcript.queries
     number = error.query.number if error.query else None
     if number is None:
@@ -219,7 +219,7 @@ def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
 
 
 def _describe_difference(observed: Floats, expected: Floats) -> str:
-    """Return a text on how two arrays differ: in shape, or in the entry that differs most."""
+    """Describe how two arrays differ: in shape, or in the entry that differs most."""
     if observed.shape != expected.shape:
         return f"of shape {observed.shape}, expected {expected.shape}"
     deviation = np.abs(observed - expected)

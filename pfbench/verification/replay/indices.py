@@ -144,7 +144,7 @@ def find_first_rejection_and_p_value(
 
 
 def _first_rejection_index_and_p_value(log_e_process: Floats) -> tuple[int | None, float]:
-    """Return the first index at which an e-process rejects, or None, and its p-value."""
+    """Return (first index at which an e-process rejects or None, p-value of the e-process)."""
     p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, log_e_process.max(initial=0.0)))))
     over = np.flatnonzero(log_e_process >= np.log(_TESTS / LEVEL))
     return (int(over[0]) if over.size else None), p_value
@@ -153,7 +153,7 @@ def _first_rejection_index_and_p_value(log_e_process: Floats) -> tuple[int | Non
 def _iterate_mirror_tests(
     sample: Integers, batch_of: Integers, n: int
 ) -> Iterator[tuple[int | None, float]]:
-    """Yield the index of rejection (or None) and the p-value of each test for antithetic draws.
+    """Test for antithetic draws; yield (index of the rejection or None, p-value) for each test.
 
     Antithetic draws contain pairs of i and n - 1 - i. Such a pair is a repeat of min(i, n - 1 - i),
     which is uniform if i is. Repeats are counted in a batch, in two consecutive batches, and among
@@ -172,7 +172,7 @@ def _iterate_mirror_tests(
 
 
 def _find_dropped_component_and_p_value(sample: Integers, n: int) -> tuple[int | None, float]:
-    """Return the index at which a component is absent for too long, or None, and the p-value.
+    """Test that no component is absent for too long; return (index of rejection or None, p-value).
 
     After each of K uniform draws, the drawn component is missing from the next G draws with
     probability (1 - 1/n)^G. The same holds for each of the n components at the beginning.
@@ -215,7 +215,7 @@ def _find_repeated_batches_and_p_value(
 def find_repeated_sequence_and_p_value(
     draws: Sequence[int], log_chances: Floats
 ) -> tuple[int | None, float]:
-    """Search for a repeated sequence of draws; return the repetition's end or None, and a p-value.
+    """Search for a repeated sequence of draws; return (end of the repetition or None, p-value).
 
     The end is the index of the last draw of the repetition. Draw t has a given value with
     probability at most q_t, whose logarithm is `log_chances[t]`. Hence a sequence is repeated among
@@ -242,7 +242,7 @@ def find_repeated_sequence_and_p_value(
 def find_choice_rejection_and_p_value(
     subject: str, chosen: Sequence[int], chances: Sequence[float]
 ) -> tuple[Rejection | None, float]:
-    """Test random choices; return a rejection, or None, and the p-value.
+    """Test random choices; return (rejection or None, p-value).
 
     For a coin with probability 0.03, the test detects after some 1200 flips that heads no longer
     occurs. If all picked iterates lie in the same half, it detects that after some 60 picks.

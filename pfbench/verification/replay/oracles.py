@@ -176,7 +176,7 @@ class ReplayOracles(IndexSampling):
         return self.backend.prox(x, g, lam)
 
     def local_lo(self, x: Floats, g: Floats, radius: float) -> Any:
-        """Return the z within the radius of x that minimises <g, z>; mark its query as matched."""
+        """Return the z within `radius` of x that minimises <g, z>; mark the query as matched."""
         self._match_query(RecordedQuery("local_lo", (x,), direction=g, length=radius))
         return self.backend.local_lo(x, g, radius)
 
@@ -360,7 +360,7 @@ class ReplayOracles(IndexSampling):
     # --- texts ------------------------------------------------------------------------------------
 
     def describe(self, query: RecordedQuery) -> str:
-        """Return a text on a query: kind, components, points, direction, radius, query number."""
+        """Describe a query: kind, components, points, direction, radius, query number."""
         points = " and ".join(self.describe_point(x) for x in query.points)
         words = query.kind
         words += "" if query.indices is None else f" of {_format_indices(query.indices)}"
@@ -370,7 +370,7 @@ class ReplayOracles(IndexSampling):
         return words if query.number is None else f"{words} (query {query.number})"
 
     def describe_point(self, x: Floats) -> str:
-        """Return a text on a point: its role in the run, and its first three entries."""
+        """Describe a point: its role in the run, and its first three entries."""
         t, states = self.step, self.transcript.states
         roles = [(f"x_{t}", self.position), (f"x_{t - 1}", self.previous)]
         roles += [("the snapshot", self.snapshot)] if self.snapshot is not None else []

@@ -65,7 +65,7 @@ def decide_output_distribution(trial: Trial, method: Any) -> Decision | None:
 def _describe_wrong_declared_output(
     trial: Trial, method: Any, first: Any, short: Any, long: Any
 ) -> str:
-    """Return a text on how the declared output rule differs from the reference rule, or ""."""
+    """Describe how the declared output rule differs from the reference rule; return "" if equal."""
     outputs = [getattr(item[0], "output", None) for item in (short, long)]
     if outputs[0] != outputs[1]:
         return f"the method declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"

@@ -226,7 +226,7 @@ def record_run(
 
 
 def _describe_count_difference(counted: list[int], recorded: list[int]) -> str:
-    """Return a text on the first oracle kind whose counted and recorded calls differ."""
+    """Describe the first oracle kind whose counted and recorded calls differ."""
     pairs = zip(COUNTED, counted, recorded, strict=True)
     kind, number, true = next(three for three in pairs if three[1] != three[2])
     return f"the method made {true} {kind.upper()} calls, but the ledger counts {number}"

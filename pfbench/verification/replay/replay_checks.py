@@ -391,7 +391,7 @@ class Comparison:
         return SubjectLacksParameter(f"the method does not accept {names}")
 
     def decide(self, reason_if_equal: str) -> Decision:
-        """Return the decision on the comparisons; `reason_if_equal` is used if nothing differs.
+        """Return the decision on all comparisons, with `reason_if_equal` if nothing differs.
 
         Raises
         ------
@@ -427,7 +427,7 @@ def _describe_case_for_hand_check(case: ReplayCase, outcome: ReplayOutcome) -> s
 
 
 def _describe_run_past_budget(problem: Any, algorithm: Any, seed: int, ledger: Ledger) -> str:
-    """Return a text on how a run goes on after its budget is spent, or "" if the run stops."""
+    """Describe how a run goes on after its budget is spent; return "" if the run stops."""
     run = steps(problem, algorithm, seed=seed, ledger=ledger)
     try:
         for _ in run.states:

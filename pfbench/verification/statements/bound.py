@@ -194,7 +194,7 @@ class Bound:
     def _measure_run(
         self, trial: Trial, case: MethodOnProblem, seed: int
     ) -> Iterator[tuple[int, float]]:
-        """Yield each t of one run with the measured quantity at t."""
+        """Yield (t, measured quantity) for each step t of a run."""
         moves = trial.follow_with_previous_point(case.problem, case.algorithm, seed)
         moves = islice(moves, case.steps)
         if self.statistic == "step":

@@ -35,12 +35,13 @@ GRID.setflags(write=False)
 
 
 class EProcess:
-    """Test of E[X_i | X_1, ..., X_{i-1}] <= `bound` for X_i >= 0, after each X_i.
+    """Sequential test that nonnegative samples have conditional means of at most `bound`.
 
-    The e-value is the average over λ in `GRID` of Π(1 + λ(X_i/bound − 1)). If the claim is true,
-    this is a nonnegative supermartingale that starts at 1, for every distribution of the X_i. So
-    the probability that it ever exceeds `threshold` is at most 1/`threshold` (Ville's inequality).
-    The bound also holds if a user looks after each sample and stops at any time.
+    The claim is E[X_i | X_1, ..., X_{i-1}] <= `bound` for samples X_i >= 0. The e-value is the
+    average over λ in `GRID` of Π(1 + λ(X_i/bound − 1)). If the claim is true, this is a nonnegative
+    supermartingale that starts at 1, for every distribution of the X_i. So the probability that it
+    ever exceeds `threshold` is at most 1/`threshold` (Ville's inequality). The bound also holds if
+    a user looks after each sample and stops at any time.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ range no finite number of samples bounds a mean from above."""
 def sequential_limits(
     ratios: Array, level: float, max_ratio: float = RANGE
 ) -> "ConfidenceInterval":
-    """Return confidence limits of the mean of ratios that are valid at all sample sizes at once.
+    """Return confidence limits of the mean of ratios; the limits are valid at all sample sizes.
 
     Upper limit: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `max_ratio` is
     a nonnegative supermartingale that starts at 1 (Waudby-Smith and Ramdas 2024, section 4, with

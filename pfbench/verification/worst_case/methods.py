@@ -52,7 +52,7 @@ def _solve(
 
 
 def _solve_worst_gap(N: int, step: float, L: float, over: str) -> float:
-    """Return the worst case of the smallest or mean Frank-Wolfe gap of N constant steps.
+    """Return the worst case of the smallest or mean Frank-Wolfe gap of N steps of equal size.
 
     The statistic `over` selects the smallest or the mean gap.
     """

@@ -277,7 +277,7 @@ class _SymbolicOracles(IndexSampling):
         return self.start() + self._answer(VERTEX, self.coefficients(g, 0.0))
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return the proximal point: x - lam g without a set, unknown with `options.has_prox`."""
+        """Return the proximal point: a new unknown, or x - lam g if `options.has_prox` is false."""
         if self._options.has_prox:
             request = self.coefficients(x - lam * g, 1.0)
             return self.start() + self._answer(PROX, request, length=lam)
