@@ -97,7 +97,7 @@ def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Clai
 
 
 def load_named_claims(names: Iterable[str]) -> list[Claim]:
-    """Return the named claims for `pfbench falsify`, also claims that have no instances.
+    """Return the named claims for `pfbench falsify`, including those without instances.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool
 
 
 def _resolve_name(name: str) -> list[Claim]:
-    """Return the claims that a name stands for; it may name a method or a user's file."""
+    """Return the claims that `name` stands for; `name` may also be a method or a user's file."""
     if is_user_defined(name):
         return list(load_claims(name).claims)
     if "*" in name:
@@ -158,7 +158,7 @@ def select_mutants(claim_names: Iterable[str] = ()) -> list[Mutant]:
 
 
 def load_user_papers(claim_and_module_names: Iterable[str]) -> list[Paper]:
-    """Load the papers of the names that are user files or modules; ignore the other names."""
+    """Load the papers of all names that are user files or modules; ignore all other names."""
     return [
         load_claims(name) for name in dict.fromkeys(claim_and_module_names) if is_user_defined(name)
     ]
@@ -170,7 +170,7 @@ def find_paper(claim: Claim) -> Paper:
 
 
 def paper_titles(papers: Iterable[Paper]) -> dict[str, str]:
-    """Return the title of each paper by its key; claims' names begin with their paper's key."""
+    """Return a dict from a paper's key to its title; a claim's name begins with the key."""
     return {claim.paper: paper.title for paper in papers for claim in paper.claims}
 
 

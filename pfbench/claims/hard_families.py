@@ -24,7 +24,7 @@ def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> Finite
 
 
 def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
-    """Return a zero chain on a ball, whose gap stays above epsilon D for as long as possible.
+    """Return a zero chain on a ball of diameter D; its gap is above epsilon D as long as possible.
 
     The smoothness is L = 1. Every method that uses linear minimisation needs 1/epsilon^2 calls, up
     to a constant. `largest` is the largest epsilon of the family: it determines Delta, and no

@@ -78,7 +78,7 @@ class HardestInstance:
     tests: int = 0
 
     def format(self) -> str:
-        """Return a sentence on the hardest instance and its verdict, or on the lack of one."""
+        """Return a sentence on the hardest instance and its verdict, or that there is none."""
         if not self.tried:
             return f"{self.claim}: no instance of the catalogue's claims meets its assumptions."
         text = f" (not known to satisfy: {', '.join(self.lacks)})" if self.lacks else ""
@@ -116,7 +116,7 @@ class _TrialTimeout(Exception):
 
 @dataclass(frozen=True)
 class _TimeLimitedTrial(Trial):
-    """Trial whose runs are stopped when the process has used a given amount of time."""
+    """Trial whose runs are stopped when the process time reaches `deadline`."""
 
     deadline: float = 0.0
 
@@ -147,7 +147,7 @@ def is_refutable_rate(claim: Claim) -> bool:
 
 
 def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) -> HardestInstance:
-    """Return the catalogue instance on which a claim's measured quantity is largest over its bound.
+    """Return the catalogue instance with the largest ratio of a claim's quantity to its bound.
 
     A tested instance has a set, a penalty and a norm if an instance of the claim has them. A
     tested instance also meets all assumptions of the claim and the method, and has the constants
@@ -213,7 +213,7 @@ def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstan
 
 
 def _with_usual_runs_and_mean(claim: Claim) -> Claim:
-    """Return the claim with at least the usual number of runs; a mean replaces a uniform output.
+    """Return a claim on means, not on uniformly drawn outputs, with at least the usual run number.
 
     A claim on an output drawn uniformly from the iterates becomes a claim on the mean over them.
     """
@@ -229,7 +229,7 @@ def _with_usual_runs_and_mean(claim: Claim) -> Claim:
 
 @cache
 def list_catalogue_instances() -> tuple[tuple[str, str, Instance], ...]:
-    """Return all instances of the catalogue's claims, with the claim's name and the selector."""
+    """Return all instances of the catalogue's claims as tuples (claim name, selector, instance)."""
     from pfbench.claims.catalogue import CLAIMS
 
     instances: dict[str, tuple[str, str, Instance]] = {}

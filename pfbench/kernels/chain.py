@@ -56,7 +56,7 @@ def psi_curvature(t: float) -> float:
 
 @compile_serial
 def phi(t: float) -> float:
-    """Return Phi(t), computed by erfc, which keeps the relative accuracy in both tails."""
+    """Return the integral Phi(t) of exp((1 - s^2)/2) over s <= t, by erfc for relative accuracy."""
     return SCALE * math.erfc(-HALF_ROOT * t)
 
 

@@ -87,7 +87,7 @@ def loss(kind: int, z: float, b: float) -> float:
 
 @compile_serial
 def slope(kind: int, z: float, b: float) -> float:
-    """Return the first derivative of the loss phi(z; b) in z."""
+    """Return the first derivative of the loss phi(z; b) with respect to z."""
     if kind == LOGISTIC:
         return -b / (1.0 + math.exp(b * z))
     r = z - b
@@ -100,7 +100,7 @@ def slope(kind: int, z: float, b: float) -> float:
 
 @compile_serial
 def curvature(kind: int, z: float, b: float) -> float:
-    """Return the second derivative of the loss phi(z; b) in z."""
+    """Return the second derivative of the loss phi(z; b) with respect to z."""
     if kind == LOGISTIC:
         e = math.exp(-abs(z))
         return b * b * e / ((1.0 + e) * (1.0 + e))
@@ -215,7 +215,7 @@ def add_gradient_sum(kind: int, data: RowData, x: Floats, scale: float, g: Float
 
 @compile_serial
 def write_curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
-    """Write the second derivative of the loss of every row at x to out."""
+    """Write to `out` the second derivative of each row's loss at x."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     for i in range(data.labels.size):
@@ -233,7 +233,7 @@ def sample_weight(counts: Integers, s: int, size: int) -> float:
 
 @compile_serial
 def write_slopes(kind: int, data: RowData, indices: Integers, x: Floats, out: Floats) -> None:
-    """Write the loss derivatives at x of the rows with the given indices to out."""
+    """Write to `out` the loss derivatives at x of the rows with the given indices."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     for s in range(indices.size):
@@ -243,7 +243,7 @@ def write_slopes(kind: int, data: RowData, indices: Integers, x: Floats, out: Fl
 
 @compile_serial
 def regulariser_slope(alpha: float, t: float) -> float:
-    """Return the derivative of the regulariser alpha t^2/(1 + t^2) in t."""
+    """Return the derivative of the regulariser alpha t^2/(1 + t^2) with respect to t."""
     q = 1.0 + t * t
     return 2.0 * alpha * t / (q * q)
 
@@ -259,7 +259,7 @@ def write_mean_gradient(
     x: Floats,
     g: Floats,
 ) -> None:
-    """Write the mean over the sample of the component gradients at x to g."""
+    """Write to g the mean of the component gradients at x over the sample."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(g, data.columns)
@@ -283,7 +283,7 @@ def write_mean_difference(
     y: Floats,
     g: Floats,
 ) -> None:
-    """Write the sample mean of grad f_i(x) - grad f_i(y) to g; each row is read once."""
+    """Write to g the sample mean of grad f_i(x) - grad f_i(y); each row is read once."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(y, data.columns)
@@ -309,7 +309,7 @@ def add_changes_from_stored_slopes(
     x: Floats,
     g: Floats,
 ) -> None:
-    """Add the sample mean of (loss derivative of row i at x, minus stored_i) a_i to g."""
+    """Add to g the sample mean of (loss derivative of row i at x - stored derivative) a_i."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(g, data.columns)

@@ -54,14 +54,14 @@ def sigmoid(z: float) -> float:
 
 @compile_serial
 def slope(z: float, c: float) -> float:
-    """Return the first derivative of s^2 in z, 2 c s^2 (1 - s), s the sigmoid of c z."""
+    """Return 2 c s^2 (1 - s), the derivative of s^2 with respect to z, where s = sigmoid(c z)."""
     s = sigmoid(c * z)
     return 2.0 * c * s * s * sigmoid(-c * z)
 
 
 @compile_serial
 def curvature(z: float, c: float) -> float:
-    """Return the second derivative of s^2 in z, 2 s^2 (1 - s) (2 - 3 s), s the sigmoid of c z."""
+    """Return 2 s^2 (1 - s) (2 - 3 s), the second derivative of s^2 by z, where s = sigmoid(c z)."""
     s = sigmoid(c * z)
     return 2.0 * s * s * sigmoid(-c * z) * (2.0 - 3.0 * s)
 
@@ -170,7 +170,7 @@ def write_curvatures(rows: TaskData, indices: Integers, theta: Floats, out: Floa
 
 @compile_serial
 def write_products(rows: TaskData, indices: Integers, theta: Floats, out: Floats) -> None:
-    """Write the product of each of k sampled rows a_i with theta_t to out, t the row's task."""
+    """Write to `out` the products <a_i, theta_t> of k sampled rows a_i, t the task of row a_i."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         out[s] = dot(rows.values[i], theta[rows.task[i]])

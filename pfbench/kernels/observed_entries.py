@@ -85,7 +85,7 @@ def entry_at_position(rows: ObservedRows, x: EntryView, k: int) -> float:
 def inner_with_rank_one_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, u: Floats, v: Floats
 ) -> float:
-    """Return the sum of g[k] * u[row] * v[column] over the observed entries k of some rows."""
+    """Return the sum of g[k] * u[row] * v[column] over the entries k of rows first .. last - 1."""
     total = 0.0
     for i in range(first, last):
         part = 0.0
@@ -113,7 +113,7 @@ def inner_with_rank_one_parallel(
 def inner_with_iterate_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, x: EntryView
 ) -> float:
-    """Return the sum of g[k] times entry k of the iterate, over the entries k of some rows."""
+    """Return the sum of g[k] times entry k of x, over the entries k of rows first .. last - 1."""
     total = 0.0
     for i in range(first, last):
         ui = x.b * x.u[i]
@@ -171,7 +171,7 @@ def lanczos_sweep_rows(
     u: Floats,
     y: Floats,
 ) -> float:
-    """Perform one fused sweep of Golub-Kahan-Lanczos over some rows.
+    """Perform one fused sweep of Golub-Kahan-Lanczos over rows first .. last - 1.
 
     The sweep writes ``u = G v - beta * previous`` for these rows, and adds ``G' u`` to y while each
     row is still in cache. It returns the sum of squares of u.

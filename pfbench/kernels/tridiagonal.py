@@ -16,7 +16,7 @@ from pfbench.kernels.numba_compilation import compile_serial
 def _next_pivot(
     a: Floats, b: Floats, i: int, x: float, before: float, slope: float
 ) -> tuple[float, float]:
-    """Return pivot i of x - T and its derivative in x, for a tridiagonal T, from pivot i - 1."""
+    """Return pivot i of x I - T for tridiagonal T, and its derivative by x, from pivot i - 1."""
     if i == 0:
         return x - a[0], 1.0
     square = b[i - 1] * b[i - 1]
@@ -25,7 +25,7 @@ def _next_pivot(
 
 @compile_serial
 def log_characteristic_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
-    """Return log det(x - T) - sum log b for tridiagonal T, and its derivative in x.
+    """Return log det(x I - T) minus the sum of log b, and its derivative by x, for tridiagonal T.
 
     x must be above T's eigenvalues.
 
@@ -71,7 +71,7 @@ def find_largest_eigenvalue(a: Floats, b: Floats, k: int, upper: float) -> float
 
 @compile_serial
 def write_leading_eigenvector(a: Floats, b: Floats, k: int, x: float, q: Floats) -> None:
-    """Write the unit eigenvector of a tridiagonal matrix for its largest eigenvalue x to q[:k].
+    """Write to q[:k] the unit eigenvector of a tridiagonal matrix for its largest eigenvalue x.
 
     The factorisation is twisted where the vector is largest, so that both ends are computed in
     the direction in which they decay.
@@ -107,7 +107,7 @@ def write_leading_eigenvector(a: Floats, b: Floats, k: int, x: float, q: Floats)
 
 @compile_serial
 def find_log_polynomial_crossing(a: Floats, b: Floats, k: int, x: float, target: float) -> float:
-    """Return the point y >= x at which log det(y - T) - sum log b reaches `target`.
+    """Return the point y >= x at which log det(y I - T) minus the sum of log b reaches `target`.
 
     T is the tridiagonal matrix with diagonal `a` and off-diagonal `b`.
 

@@ -140,7 +140,7 @@ def write_slopes_parallel(
 
 @compile_vectorised
 def sum_loss_rows(first: int, last: int, entries: WelschEntries, x: EntryView) -> float:
-    """Return the sum of the losses psi over the residuals of some rows."""
+    """Return the sum of the losses over the residuals of rows first .. last - 1."""
     indptr, indices, targets, sigma = entries
     half = 0.5 / sigma
     total = 0.0
@@ -154,7 +154,7 @@ def sum_loss_rows(first: int, last: int, entries: WelschEntries, x: EntryView) -
 
 @compile_parallel
 def sum_loss_parallel(bounds: Integers, entries: WelschEntries, x: EntryView) -> float:
-    """Return the sum of the losses psi over all rows' residuals, in a fixed summation order."""
+    """Return the sum of the losses over all rows' residuals, in a fixed summation order."""
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
         parts[t] = sum_loss_rows(bounds[t], bounds[t + 1], entries, x)

@@ -44,7 +44,7 @@ class ActiveSet:
         return np.asarray(self._vertices[index].reshape(self._shape))
 
     def argmax_and_argmin_product(self, g: Any) -> tuple[int, int]:
-        """Return the vertex indices of the largest and smallest <g, v>; of ties, the lowest."""
+        """Return the vertex indices of the largest and smallest <g, v>; the lowest of ties."""
         products = self._vertices @ np.asarray(g).ravel()
         return int(np.argmax(products)), int(np.argmin(products))
 
@@ -64,12 +64,12 @@ class ActiveSet:
         self._correct_weight_sum(to)
 
     def max_away_step(self, index: int) -> float:
-        """Return lambda_v/(1 - lambda_v), the maximum step away from the indexed vertex v."""
+        """Return w/(1 - w), the longest step away from the indexed vertex, whose weight is w."""
         share = float(self.weights[index])
         return share / (1.0 - share)
 
     def move_away(self, index: int, gamma: float) -> None:
-        """Move to x + gamma (x - v) for the indexed vertex v; the maximum step drops v."""
+        """Move to x + gamma (x - v), v the vertex with this index; the longest step drops v."""
         copy = self._weights.copy()
         copy[index] = 0
         farthest = self.max_away_step(index)
@@ -94,7 +94,7 @@ class ActiveSet:
         return np.asarray(end.reshape(self._shape))
 
     def transfer(self, index: int, v: Floats, gamma: float) -> None:
-        """Move to x + gamma (v - a) for the indexed vertex a; gamma = lambda_a drops a."""
+        """Move to x + gamma (v - a), a the vertex with this index; gamma = weight of a drops a."""
         to = self.find_or_add(v)
         moved = min(round(gamma * _WHOLE), int(self._weights[index]))
         self._weights[index] -= moved
@@ -102,7 +102,7 @@ class ActiveSet:
         self._drop_zero_weights()
 
     def _correct_weight_sum(self, deficit_index: int) -> None:
-        """Make the weights sum to 1: raise the weight with this index, or lower the largest."""
+        """Make the weights sum to 1: raise the indexed weight, or lower the largest weight."""
         rest = _WHOLE - int(self._weights.sum())
         self._weights[deficit_index if rest >= 0 else int(np.argmax(self._weights))] += rest
         self._drop_zero_weights()

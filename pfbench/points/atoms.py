@@ -158,13 +158,13 @@ def _grow(array: Floats) -> Floats:
 
 
 def max_atoms(shape: tuple[int, int]) -> int:
-    """Return the maximum number of atoms of M x N points, above which they are compressed."""
+    """Return the number of atoms above which the atoms of an M x N point are compressed."""
     M, N = shape
     return max(64, min(2 * min(M, N), _ATOM_BYTES // (8 * (M + N))))
 
 
 def nonzero_weight_factors(atoms: Atoms, weights: Floats) -> Factors:
-    """Return the weights and atoms of nonzero weight; they are views if no weight is 0."""
+    """Return the atoms of nonzero weight and their weights; without a copy if no weight is 0."""
     used = np.flatnonzero(weights)
     count = len(weights)
     if used.size == count:
@@ -195,7 +195,7 @@ def svd_of_factors(factors: Factors) -> Factors:
 
 
 def nuclear_norm_upper_bound(factors: Factors) -> float:
-    """Return sum_k |weights[k]| |left[k]| |right[k]|, at least the nuclear norm; O((M + N) K)."""
+    """Return sum_k |weights[k]| |left[k]| |right[k]|, a bound of the nuclear norm; O((M + N) K)."""
     sizes = (np.sqrt(np.einsum("kj,kj->k", side, side)) for side in factors[1:])
     return float(np.abs(factors.weights) @ np.prod([*sizes], axis=0))
 

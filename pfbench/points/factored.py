@@ -38,7 +38,7 @@ _GONE = "this point is older than the newest two of its sequence: call keep(x) b
 
 
 class IterateStorage:
-    """Storage that consecutive iterates share: values, atoms, and which iterate is the newest."""
+    """Values and atoms that consecutive iterates share, and a token of the newest iterate."""
 
     def __init__(self, pattern: Pattern, values: Floats, atoms: Atoms, weights: Floats) -> None:
         self.pattern = pattern
@@ -229,7 +229,7 @@ class FactoredMatrix:
         return FactoredMatrix(trail, trail.current)
 
     def view(self) -> "FactoredMatrix":
-        """Return a view of the point, which is converted to a copy before a step changes it.
+        """Return a view of the point; a step on the view first converts it to a copy.
 
         It can be read as long as the point itself.
         """

@@ -126,11 +126,11 @@ class Layers(np.ndarray[Any, Any]):
         ).vector
 
     def __getitem__(self, key: Any) -> Any:
-        """Return the layer of a name; for any other key, a part of the vector as a plain array."""
+        """Return the layer named `key`; for any other key, part of the vector as a plain array."""
         return find_entry("layer", key, self.layers) if isinstance(key, str) else self.vector[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """Write to the layer of a name; for any other key, to a part of the vector."""
+        """Write to the layer named `key`; for any other key, to a part of the vector."""
         if isinstance(key, str):
             self[key][...] = value
         else:

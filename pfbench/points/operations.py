@@ -95,7 +95,7 @@ def keep(x: Any) -> Any:
 
 
 def view(x: Any) -> Any:
-    """Return a view of a factored point, which a step turns into a copy; copy an array at once."""
+    """Return a copy of an array, or a view of a factored point, which a step converts to a copy."""
     return x.view() if isinstance(x, FactoredMatrix) else x.copy()
 
 

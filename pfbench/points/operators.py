@@ -41,7 +41,7 @@ class LinearOperator(Protocol):
         """Return this matrix times `factor`, as an operator."""
 
     def magnitude(self) -> float:
-        """Return a number of the order of the largest entry; it is 0 only for the zero matrix."""
+        """Return a number of the magnitude of the largest entry; 0 only for the zero matrix."""
 
     def dense(self) -> Floats:
         """Return this matrix as an array, shape (M, N)."""
@@ -119,7 +119,7 @@ class SparseOperator:
 
 
 class TiltedOperator:
-    """Matrix ``G + c (X - U)`` of a sparse G and the present values X, U of two factored points.
+    """Matrix ``G + c (X - U)`` with a sparse matrix G and the current values X, U of two points.
 
     If both points share their list of atoms, the operator stores that list and the weights of c (X
     - U). Otherwise it stores the atoms of both points, the weights of U, and c.

@@ -75,7 +75,7 @@ def is_point(x: Any, shape: tuple[int, ...]) -> TypeGuard[Floats]:
 
 
 def scale_to_unit(g: Floats) -> tuple[Floats, int]:
-    """Return ``g / 2**k`` and k, where the scaled array has its largest modulus in [0.5, 1).
+    """Return ``g / 2**k`` and k, with k such that the largest absolute entry is in [0.5, 1).
 
     Sums over the scaled array cannot overflow.
     """

@@ -24,7 +24,7 @@ _HUGE = 1e300
 
 
 def check_groups(d: int, groups: Any) -> Groups:
-    """Validate groups; return tuples of indices, or the common length of consecutive groups.
+    """Validate groups and return them: tuples of indices, or the length of consecutive groups.
 
     Raises
     ------

@@ -376,7 +376,7 @@ class OrthogonalisedBall(SpectralBall):
         return 3 * len(self.coefficients)
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return -radius * X_q, where X_q is the result of q steps from g/|g|_F; 0 for g = 0."""
+        """Return -radius * X_q, where X_q is g/|g|_F after q orthogonalising steps; 0 for g = 0."""
         if self.lmo == "exact":
             return super().lo_zero_if_undetermined(g)
         scaled, _ = scale_to_unit(check_gradient(g, self.shape))

@@ -227,7 +227,7 @@ class NormProduct(NormBall):
 
     @property
     def zeta(self) -> float:
-        """Exact maximum of |x|_*/|x|_2: the root of the sum over blocks of (radius zeta)^2.
+        """Exact maximum of |x|_*/|x|_2: the root of the sum over blocks of (radius * zeta)^2.
 
         It is the root of the sum of (rho_l zeta_l)^2.
         """

@@ -89,7 +89,7 @@ def singular_triplets_above(y: Floats, threshold: Callable[[Floats], float]) -> 
 
 
 def _are_triplets(y: Floats, triplets: Triplets) -> bool:
-    """Return whether all u and v are orthonormal, with residuals at most `RESIDUAL` times |y|."""
+    """Return whether left and right vectors are orthonormal, with residuals <= `RESIDUAL` |y|."""
     u, s, vt = triplets
     unit = np.eye(len(s))
     far = max(np.linalg.norm(u.T @ u - unit), np.linalg.norm(vt @ vt.T - unit))

@@ -242,7 +242,7 @@ class Permutahedron(GreedyPolytope):
         return zero if self.contains(zero, 1e-15) else self.entries.copy()
 
     def _greedy_vertex(self, order: Integers) -> Floats:
-        """Return the vertex with the k-th largest entry at the k-th index of an order."""
+        """Return the vertex whose entry at index order[k] is the k-th largest of the entries."""
         vertex = np.empty(self.d)
         vertex[order] = self.entries
         return vertex

@@ -93,7 +93,7 @@ class PolarExpressBall(OrthogonalisedBall):
 
 
 def make_polar_express(low: float, steps: int, q: int = 2, sigma_min: float = 0.0) -> NormedProblem:
-    """Return |W|^2/2 with the spectral norm and linear minimisation by Polar Express."""
+    """Return the problem |W|^2/2 in the spectral norm; Polar Express minimises linear functions."""
     return make_half_square(
         PolarExpressBall(SHAPE, low=low, steps=steps, q=q, sigma_min=sigma_min or low)
     )
@@ -103,12 +103,12 @@ def make_polar_express(low: float, steps: int, q: int = 2, sigma_min: float = 0.
 
 
 def polar_distance_bound(low: float, steps: int, q: int) -> float:
-    """Return (1 - low^2)^((q+1)^steps), the bound of |X - polar factor| after all polynomials."""
+    """Return (1 - low^2)^((q+1)^steps), a bound of the orthogonalisation's spectral-norm error."""
     return float((1.0 - low**2) ** ((q + 1) ** steps))
 
 
 def max_polar_error(trial: Trial, problem: NormedProblem) -> float:
-    """Return the largest orthogonalisation error of random matrices with a given `sigma_min`.
+    """Return the largest error of the orthogonalisation of random matrices, in the spectral norm.
 
     The error is |X_T - polar factor| in the spectral norm. `sigma_min` is the least singular value.
     """
@@ -124,7 +124,7 @@ def max_polar_error(trial: Trial, problem: NormedProblem) -> float:
 
 
 def two_sided_ratio_to_least_error(trial: Trial, problem: NormedProblem) -> float:
-    """Return the measured error divided by the least possible one, or the inverse if below 1."""
+    """Return the orthogonalisation error e over its minimum m: e/m or m/e, whichever is >= 1."""
     ball: Any = problem.norm
     low = map_singular_values(ball.coefficients, np.array(ball.low))
     ratio = max_polar_error(trial, problem) / float(1.0 - low)
@@ -132,7 +132,7 @@ def two_sided_ratio_to_least_error(trial: Trial, problem: NormedProblem) -> floa
 
 
 def ratio_to_distance_bound(trial: Trial, problem: NormedProblem) -> float:
-    """Return the measured error of the orthogonalisation, divided by its bound."""
+    """Return the largest orthogonalisation error of random matrices, divided by its bound."""
     ball: Any = problem.norm
     return max_polar_error(trial, problem) / polar_distance_bound(
         ball.sigma_min, ball.steps, ball.q
@@ -160,7 +160,7 @@ INTERVALS = {
 
 @check_each_instance({"off": 0.0}, combine_all)
 def check_intervals(trial: Trial, instance: Instance, problem: Any) -> Parts:
-    """Test the intervals into which published polynomials map singular values, and their ends."""
+    """Test the intervals, and their end points, into which polynomials map singular values."""
     parts = Parts()
     name, rng = problem.norm.lmo, trial.rng(instance.stream_key)
     ask = trial.open_oracles(problem)
@@ -299,5 +299,5 @@ class FaultyWithoutLastStep(FaultyCoefficients):
     """Faulty linear minimisation that leaves out the last polynomial."""
 
     def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
-        """Return the coefficients without the last step."""
+        """Return the coefficients of all steps but the last."""
         return triples[:-1]

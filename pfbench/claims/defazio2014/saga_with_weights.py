@@ -52,7 +52,7 @@ def make_four_rows(weight: float) -> WeightedRows:
 
 
 def estimate_bias(trial: Trial, problem: WeightedRows, z: Floats) -> float:
-    """Return E g - F'(x), the bias of SAGA's gradient estimate g over one draw of a row.
+    """Return the bias E g - F'(x) of SAGA's gradient estimate g, E the mean over the row drawn.
 
     The first entry of `z` is x. The others are the points whose gradients are in SAGA's table.
     """
@@ -62,7 +62,7 @@ def estimate_bias(trial: Trial, problem: WeightedRows, z: Floats) -> float:
 
 
 def bias_in_rounding_units(trial: Trial, problem: WeightedRows) -> float:
-    """Return SAGA's bias at a random x and table, relative to 1e-12 times the gradient."""
+    """Return SAGA's bias at a random state, as a multiple of 1e-12 times the gradient's size."""
     z = trial.rng("state").standard_normal(problem.n + 1)
     return abs(estimate_bias(trial, problem, z)) / float(abs(problem.gradient(z[:1])[0])) / ROUNDING
 
@@ -98,7 +98,7 @@ def saga_step_size(n: int, L: float, mu: float) -> float:
 
 
 def max_energy_ratio(trial: Trial, problem: WeightedRows) -> float:
-    """Return the largest ratio of the mean energy after a SAGA step to its theorem's bound.
+    """Return the largest ratio, after one SAGA step, of the mean energy to its bound.
 
     Theorem 1 of defazio2014 bounds the mean energy by (1 - gamma mu) V, for the energy V before.
     """
@@ -112,7 +112,7 @@ def max_energy_ratio(trial: Trial, problem: WeightedRows) -> float:
 
 
 def second_moment_spectral_radius(trial: Trial, problem: WeightedRows) -> float:
-    """Return the spectral radius of the linear map that a SAGA step applies to second moments.
+    """Return the spectral radius of the linear map of SAGA's second moments in one step.
 
     The step size is 1/(2 max w_i L_i), with the smoothness constants that the oracles under test
     state.
@@ -170,10 +170,10 @@ CLAIMS = (UNBIASED, THEOREM, HEAVY)
 
 
 class FaultyTableWeightingTwice(OverriddenOracles):
-    """Faulty table of SAGA that multiplies the change of a stored gradient by its weight twice."""
+    """Faulty SAGA table that multiplies changes of stored gradients by row weights twice."""
 
     def table(self, x: Floats) -> Any:
-        """Return a table that multiplies each change of a stored gradient by its weight again."""
+        """Return a table that multiplies changes of stored gradients by the rows' weights again."""
         rows = self._original
         return dataclasses.replace(
             rows.table(x), rows=dataclasses.replace(rows, curvatures=rows.curvatures * rows.weights)

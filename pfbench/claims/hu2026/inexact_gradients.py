@@ -40,7 +40,7 @@ class WorstInexactGradients(OverriddenOracles):
     """
 
     def batch(self, sample: Any, x: Floats) -> Floats:
-        """Return the gradient with an error of size delta, opposite to the gradient."""
+        """Return the gradient with an error of the largest allowed size, opposite to it."""
         g = np.asarray(self._original.gradient(x))
         length = self._original.set.diameter * (np.linalg.norm(g) or 1.0)
         return np.asarray(g - self._original.error / length * g)
@@ -102,7 +102,7 @@ def make_saddle(K: int, error: float) -> InexactQuadratic:
 
 
 def best_step(K: int, L: float, D: float, delta: float) -> float:
-    """Return the step size sqrt(2 delta/(L D^2 K)), at most 1, which minimises the bound.
+    """Return the step size sqrt(2 delta/(L D^2 K)), at most 1, which minimises `fw_gap_bound`.
 
     Here `delta` is f(x_0) - min f.
     """
@@ -157,7 +157,7 @@ class FaultyTwiceTheStatedError(OverriddenOracles):
     errors = 2.0
 
     def batch(self, sample: Any, x: Floats) -> Floats:
-        """Return the gradient with twice the stated error, or four times in a subclass."""
+        """Return the gradient with `errors` times the stated error."""
         g = np.asarray(self._original.gradient(x))
         return np.asarray(g + self.errors * (self._original.batch(sample, x) - g))
 

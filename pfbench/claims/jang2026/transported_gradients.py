@@ -49,7 +49,7 @@ from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
 
 @dataclass(frozen=True, eq=False)
 class SeparableLogCosh(FiniteSum):
-    """Sum over j of log cosh x_j, whose component i has the additional term noise_i sum x_j.
+    """Function f(x) = sum_j log cosh x_j; component i has the additional term noise_i sum_j x_j.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class SeparableLogCosh(FiniteSum):
         return np.asarray(np.tanh(x) + weights @ self.noise[indices])
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return 1, the smoothness constant in the l2 norm, or in any norm of a single variable."""
+        """Return 1, the smoothness constant in the l2 norm and, for one variable, in any norm."""
         return 1.0, "log cosh has curvatures of at most 1"
 
     def constants(self, start: Floats) -> Constants:
@@ -109,7 +109,7 @@ class SeparableLogCosh(FiniteSum):
 
 
 def _set_run(function: FiniteSum, norm: str, K: int, step: float, weight: float) -> Any:
-    """Return a problem that has a norm, and stores K, gamma = `step` and alpha = `weight`."""
+    """Return the function as a problem with a norm, storing K, gamma = `step`, alpha = `weight`."""
     problem = NormedProblem(function, norm_ball(norm, function.shape))
     vars(problem).update(K=K, step=step, weight=weight)
     return problem
@@ -204,7 +204,7 @@ def check_bias(trial: Trial, instance: Instance, problem: Any) -> Parts:
 
 
 def check_mean(trial: Trial) -> Evidence:
-    """Test that the mean of |grad f(x_k)|_* over a run, or over runs, is at most its bound."""
+    """Test that the mean of |grad f(x_k)|_* over one or several runs is at most its bound."""
     parts, runs = dict[str, Decision](), 0
     for instance in trial.claim.instances:
         problem = instance()

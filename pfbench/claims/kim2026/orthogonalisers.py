@@ -54,7 +54,7 @@ def relative_deficit_bound(rank: int, degree: int, steps: int) -> float:
 
 
 def loss_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
-    """Return singular values s on a grid, and s (1 - h_q(s)), by which each lowers <M, X_q>.
+    """Return singular values s on a grid, and s times the error 1 - h_q(s) of orthogonalising s.
 
     Here h_q(s) is the singular value after q Newton-Schulz steps from s.
     """
@@ -282,7 +282,7 @@ CLAIMS = (RESIDUAL, DEFICIT, INTERVAL, CYCLES)
 
 
 class FaultyMatrixPolynomial(OverriddenOracles):
-    """Base class of faulty oracles that minimise <g, v> with another matrix polynomial."""
+    """Base class of faulty oracles that minimise <g, v> by a wrong matrix polynomial."""
 
     def polynomial(self, X: Floats) -> Floats:
         """Return the faulty approximation of the polar factor of X; X has Frobenius norm 1."""

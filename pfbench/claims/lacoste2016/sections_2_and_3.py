@@ -46,7 +46,7 @@ A line search by function values finds gamma to about 1e-8, and later steps ampl
 def make_affine_problem_pair(
     rng: np.random.Generator, d: int
 ) -> tuple[IndefiniteQuadratic, IndefiniteQuadratic, Any, Any]:
-    """Return a quadratic f on the simplex, the problem of z -> f(M z + b), the matrix M, and b.
+    """Return a quadratic f on the simplex, the equivalent problem z -> f(M z + b), M, and b.
 
     The function f is a random non-convex quadratic on the simplex, and M is random with condition
     number 25. The set of z -> f(M z + b) is the preimage of the simplex. Both problems have the

@@ -49,7 +49,7 @@ class CurvatureAndSuboptimality(NamedTuple):
 
 
 def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndSuboptimality:
-    """Return the curvature bound C and h0 = f(x_0) - min f of a problem, which the bounds need."""
+    """Return a problem's upper bound C of the curvature constant, and h0 = f(x_0) - min f."""
     return CurvatureAndSuboptimality(
         curvature_bound(problem), problem.value(problem.start_point) - problem.minimum_value
     )
@@ -64,7 +64,7 @@ def min_decrease(gap: float, C: float) -> float:
 
 
 def unit_bound_of_decrease_ratio(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return 1: the decrease promised by (9) of lacoste2016 is at most the actual decrease."""
+    """Return 1, the bound of the promised decrease ((9) of lacoste2016) over the actual one."""
     return 1.0
 
 
@@ -180,7 +180,7 @@ class FaultyRoundedLO(OverriddenOracles):
 
 
 def chain(T: int) -> ZeroChain:
-    """Return the zero chain of T links; its gap stays above 0.04 D until all links are found.
+    """Return the zero chain of T links; its gap exceeds 0.04 diameters until all links are found.
 
     For fixed L, h0 and D, the accuracy eps is proportional to 1/sqrt(T). So the number of calls
     spans two decades while eps spans one. A call costs time proportional to T, so two decades of
@@ -233,7 +233,7 @@ def check_gap_rate(trial: Trial) -> Evidence:
 
 
 def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:
-    """Return the linear minimisations and full gradients until the gap is <= 0.04 D on a chain.
+    """Return the linear minimisations and full gradients until a chain's gap is 0.04 diameters.
 
     V is the Frank-Wolfe gap. If the budget is spent before, both numbers of calls are infinite.
     """
@@ -250,7 +250,7 @@ def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, f
 
 
 def _lo_calls_to_scaled_gaps(trial: Trial, targets: Any, limit: int, rule: str, seed: int) -> Any:
-    """Count the linear minimisations until the gap is at most C times each of the targets.
+    """Count linear minimisations until the gap is at most each target times the curvature bound C.
 
     C is a bound of the curvature constant.
 

@@ -48,7 +48,7 @@ def make_positive() -> NormedProblem:
 
 
 def make_sum(p: int) -> NormedProblem:
-    """Return (x_1 + ... + x_p)^2/2 with p layers: L = p^2, but each layer's own constant is 1."""
+    """Return (x_1 + ... + x_p)^2/2 with p layers of smoothness 1 each and joint smoothness p^2."""
     return _make_quadratic(np.ones((p, p)), (1,) * p, "linf")
 
 
@@ -102,7 +102,7 @@ def check_joint_smoothness(trial: Trial, instance: Instance, problem: Any) -> Pa
 
 @check_each_instance({"off": ROUNDING}, combine_all)
 def check_steps_by_own_layer_smoothness(trial: Trial, instance: Instance, problem: Any) -> Parts:
-    """Test that f is multiplied by (p - 1)^2 if all p layers step by their own smoothness.
+    """Test that f is multiplied by (p - 1)^2 if all p layers step by their own layer's smoothness.
 
     Layer l makes a step |grad_l f|/L_ll.
     """

@@ -68,7 +68,7 @@ def smoothness_along_run(problem: NormedProblem) -> float:
 
 
 def descent_excess(L: float, eta: float, lower: float, upper: float, error: float) -> float:
-    """Return a bound of f(y) - f(x) + eta lower |grad f(x)|_* for a step of size eta from x to y.
+    """Return a bound of f(y) - f(x) + eta * lower * |grad f(x)|_* for a step of size eta to y.
 
     It is eta (lower + upper) error + L eta^2 upper^2/2, where `error` is |e|_*.
     """

@@ -117,7 +117,7 @@ def lo_first_term(L: float, D: float, sigma_hat: float, delta0: float, T: int) -
 
 
 def lo_second_term(L: float, sigma_hat: float, T: int) -> float:
-    """Return 2 N_t T, the second term of the bound on linear minimisations in T outer iterations.
+    """Return 2 T N_t, the second term of the linear minimisations' bound in T N_t inner iterations.
 
     Half of this term is one linear minimisation in each of N_t T inner iterations.
     """
@@ -173,7 +173,7 @@ def check_lo(trial: Trial) -> Evidence:
 
 
 def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
-    """Decide how linear minimisations grow in 1/epsilon, not counting one per inner iteration.
+    """Decide how linear minimisations grow in 1/epsilon, apart from one in each inner iteration.
 
     Return the decision and the number of runs.
     """

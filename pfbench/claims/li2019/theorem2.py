@@ -15,7 +15,7 @@ from pfbench.verification.units import NUMBER, SQUARE, VALUE, formula
 
 
 def batch_size(L: float, L_max: float, sigma_hat: float) -> int:
-    """Return STORC's batch size 5200 N L_max/sigma_hat for convex components, rounded up.
+    """Return STORC's batch size 5200 N L_max/sigma_hat, rounded up, for N inner iterations.
 
     N is the number of inner iterations.
     """
@@ -140,7 +140,7 @@ def check_variance(trial: Trial) -> Evidence:
 def decide_mean_variances(
     trial: Trial, name: str, tested: shared_runs.SolvedProblem, T: int, runs: int, **overrides: Any
 ) -> dict[str, Decision]:
-    """Decide, for each outer iteration, whether the mean of squared error/bound is at most 1.
+    """Decide, for each outer iteration, whether the mean of (squared error)/bound is at most 1.
 
     The runs have the theorem's schedule, except for the parameters in `overrides`.
     """

@@ -66,7 +66,7 @@ Gaps = Iterator[tuple[int, float, float]]
 
 
 def follow_open_loop_gaps(trial: Trial, problem: Problem) -> Gaps:
-    """Yield t, the gap G_t and the ratio of the sides of the gap's recursion, for open-loop steps.
+    """Yield t, the gap G_t, and the gap recursion's left side over its right, for open-loop steps.
 
     For f = L |x - c|^2/2, a quadratic of this file, the ratio is inverted if it is below 1.
     """
@@ -82,7 +82,7 @@ def follow_open_loop_gaps(trial: Trial, problem: Problem) -> Gaps:
 
 
 def follow_heavy_ball_gaps(trial: Trial, problem: Problem) -> Gaps:
-    """Yield t, the gap G_t and the ratio of the sides of the gap's recursion, for heavy ball."""
+    """Yield t, the gap G_t, and the gap recursion's left side over its right, for heavy ball."""
     L = problem.constants(problem.start()).L_f
     S, offset, last = np.zeros_like(problem.start()), 0.0, 0.0
     for t, x, y in _follow(trial, problem):
@@ -108,7 +108,7 @@ def follow_short_gaps(trial: Trial, problem: Problem) -> Gaps:
 
 
 def follow_optimistic_gaps(trial: Trial, problem: Problem) -> Gaps:
-    """Yield t, the gap f(x_{t+1}) - f*, and the gap divided by a bound from the gradients."""
+    """Yield t, the gap f(x_{t+1}) - f*, and its ratio to a bound computed from the gradients."""
     start = problem.start()
     minimum = problem.value(start) - problem.constants(start).delta
     previous, S, total = problem.gradient(start), 0.0 * start, 0.0

@@ -29,7 +29,7 @@ def frank_wolfe_schedule(
     curvature: float | None = None,
     smoothness: float | None = None,
 ) -> Printed:
-    """Return Frank-Wolfe's parameters: T with max(2 h0, C)/sqrt(T+1) <= epsilon, C the curvature.
+    """Return Frank-Wolfe's parameters: the step rule, and T iterations to a gap of epsilon.
 
     The source is (6) of Lacoste-Julien 2016, where C = L_f D^2 by default. With backtracking, max(2
     L_f, M_{-1}) replaces L_f, as no estimate exceeds it. With the short step, the parameter L
@@ -50,14 +50,15 @@ def gradient_sums_schedule(epsilon: float, c: Constants, *, constant: float) -> 
 
 
 def local_lmo_schedule(epsilon: float, c: Constants, diameter: float | None = None) -> Printed:
-    """Return R = D and T with 2 L_f R^2/(T+2) <= epsilon for local linear minimisations."""
+    """Return the diameter R, and T local linear minimisations with 2 L_f R^2/(T+2) <= epsilon."""
     R = diameter or c.D
     return {"iterations": max(1.0, 2.0 * c.L_f * R**2 / epsilon - 2.0), "diameter": R}
 
 
 def sfw_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of SFW: batch b = T and step sqrt(2 h0/(T L D^2)), at most 1.
+    """Return the parameters of SFW: T iterations for accuracy epsilon, batch T and the step size.
 
+    The step size is sqrt(2 h0/(T L D^2)), at most 1, where h0 = f(x_0) - min f.
     The mean gap is at most (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon.
     """
     curvature = mean_smoothness(c) * c.D**2
@@ -97,7 +98,10 @@ def spider_fw_schedule(epsilon: float, c: Constants, sampling: str = "uniform") 
 
 
 def _schedule_by_balance(epsilon: float, c: Constants, error: float, **sizes: float) -> Printed:
-    """Return T and gamma <= 1 with h0/(T gamma) + (1/2 + error) L D^2 gamma <= epsilon."""
+    """Return the step gamma and the iterations T whose mean-gap bound is at most epsilon.
+
+    The bound is h0/(T gamma) + (1/2 + error) L D^2 gamma, where gamma <= 1.
+    """
     return {**sizes, **constant_step_schedule(epsilon, c, mean_smoothness(c), 0.5 + error)}
 
 
@@ -118,7 +122,7 @@ def lsvrg_fw_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def zerosarah_fw_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of ZeroSARAH-FW: the batch sqrt n, the table's weight, T and gamma.
+    """Return the parameters of ZeroSARAH-FW: batch sqrt n, the table's weight, T and step gamma.
 
     The weight is q/2, where q = 1 - (1 - 1/n)^b is the probability that a step replaces a given
     table entry. The gradient errors have the constant c^2 = 4/(ab) with a = q - q^2/4.
@@ -205,7 +209,7 @@ def page_convex_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def nfwu_schedule(epsilon: float, c: Constants, **sizes: float) -> Printed:
-    """Return NFWU's parameters: L h0/epsilon^2 iterations, the step epsilon/(L D), and `sizes`.
+    """Return NFWU's parameters: the given `sizes`, the step epsilon/(L D), and the iterations.
 
     T and the step are those of theorem 3.1 of shen2019. In table 1, the batch S is multiplied by a
     factor, so that condition (9) holds: 1, 4, 4, 1 and 4/3 for the estimators GE 1 to 5.
@@ -215,7 +219,7 @@ def nfwu_schedule(epsilon: float, c: Constants, **sizes: float) -> Printed:
 
 
 def nfwu_sg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with SG (GE 1 of shen2019): batch 4 sigma^2/epsilon^2."""
+    """Return the parameters of NFWU with SG, shen2019's estimator 1: batch 4 sigma^2/epsilon^2."""
     return nfwu_schedule(epsilon, c, batch=4.0 * c.sigma2 / epsilon**2)
 
 
@@ -230,7 +234,7 @@ def nfwu_spiderg_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def nfwu_casvrg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with CASVRG, whose formulas differ for small epsilon."""
+    """Return the parameters of NFWU with CASVRG; for small epsilon, they have other formulas."""
     L, n = mean_smoothness(c), c.n
     if n * n * c.L2_ms * epsilon <= L * L:
         return nfwu_schedule(epsilon, c, batch=1, period=L / math.sqrt(c.L2_ms * epsilon))
@@ -239,7 +243,7 @@ def nfwu_casvrg_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def nfwu_caspiderg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with CASPIDERG, whose formulas differ for small epsilon.
+    """Return the parameters of NFWU with CASPIDERG; for small epsilon, they have other formulas.
 
     Where table 1 has S = 1, S is 2, the smallest integer above 4/3.
     """

@@ -91,7 +91,7 @@ CLAIMS = tuple(_claims_about_methods())
 
 
 def current_claim_name(name: str) -> str:
-    """Return the present name of a claim that is given by its present or by a former name."""
+    """Return the current name of a claim, given its current or a former name."""
     for former, present in _FORMER.items():
         name = name.replace(f"methods-{former}-", f"methods-{present}-", 1)
     return name

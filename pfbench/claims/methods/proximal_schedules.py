@@ -20,7 +20,7 @@ from pfbench.verification.schedules import WANTED, Printed
 
 
 def gradient_descent_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the step 1/L_f of gradient descent, and T with sqrt(2 L_f h0/(T+1)) = epsilon."""
+    """Return the parameters of gradient descent: step 1/L_f, and iterations to accuracy epsilon."""
     return {"iterations": 2.0 * c.L_f * c.delta / epsilon**2 - 1.0, "step": 1.0 / c.L_f}
 
 
@@ -42,7 +42,7 @@ def svrg_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def svrg_plus_schedule(epsilon: float, c: Constants, *, online: bool = False) -> Printed:
-    """Return the parameters of ProxSVRG+: step 1/(6L), batch b, period sqrt b, and T for epsilon.
+    """Return the parameters of ProxSVRG+: step 1/(6L), batch b, period sqrt b, and iterations T.
 
     The batch is b = min(n, 1/epsilon)^(2/3), the best choice of the source. The online form has
     snapshots of size B = min(n, 6 sigma^2/epsilon).
@@ -58,7 +58,7 @@ def svrg_plus_schedule(epsilon: float, c: Constants, *, online: bool = False) ->
 
 
 def prox_saga_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of ProxSAGA: batch n^(2/3), step 1/(5L), and T for epsilon."""
+    """Return the parameters of ProxSAGA: batch n^(2/3), step 1/(5L), and the iterations T."""
     T = 50.0 * c.L_max * c.delta / (3.0 * epsilon)
     return {"iterations": T, "step": 0.2 / c.L_max, "batch": c.n ** (2.0 / 3.0)}
 
@@ -81,12 +81,12 @@ def sarah_step(c: Constants, p: float) -> float:
 
 
 def sarah_bound(c: Constants, p: float) -> float:
-    """Return 2 h0/(eta p), the bound of SARAH's squared gradient after one loop of p steps."""
+    """Return 2 (f(x_0) - min f)/(eta p), SARAH's squared gradient bound after a loop of p steps."""
     return 2.0 * c.delta / (sarah_step(c, p) * p)
 
 
 def sarah_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return SARAH's parameters for one loop: batch sqrt n, and the least length p for epsilon.
+    """Return SARAH's parameters for one loop: batch sqrt n, and the least length p to epsilon.
 
     The length p must satisfy 2 h0/(eta p) <= epsilon, which decreases as 1/sqrt p for large p.
     """
@@ -118,7 +118,7 @@ def spiderboost_schedule(
 
 
 def _schedule_by_error(epsilon: float, c: Constants, c2: float, **sizes: float) -> Printed:
-    """Return the step eta with (eta L)^2 `c2` + eta L = 1, and T = 2 h0/(eta epsilon^2) iterations.
+    """Return the step eta with (eta L)^2 c2 + eta L = 1, the iterations to epsilon, and `sizes`.
 
     The argument `c2` is c^2, the constant of the summed squared gradient errors.
     """
@@ -165,7 +165,7 @@ def zerosarah_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def rsag_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of deterministic RSAG: batch n, step 1/(2L), and N for epsilon.
+    """Return the parameters of deterministic RSAG: batch n, step 1/(2L), and the iterations N.
 
     N satisfies 6 L h0/N = epsilon.
     """
@@ -174,7 +174,7 @@ def rsag_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def set_diameter_bound(c: Constants, N: float) -> float:
-    """Return qu2018 theorem 1's bound for a bounded set, with exact proximal maps and N steps.
+    """Return qu2018 theorem 1's squared gradient mapping bound after N steps on a bounded set.
 
     It is 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
     """
@@ -183,7 +183,7 @@ def set_diameter_bound(c: Constants, N: float) -> float:
 
 
 def prox_rsag_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of ProxRSAG: batch n, step 1/(2L), and the smallest N for epsilon.
+    """Return the parameters of ProxRSAG: batch n, step 1/(2L), and the smallest N to reach epsilon.
 
     For this N, `set_diameter_bound` is at most epsilon.
     """

@@ -18,7 +18,7 @@ SLIDING = (
 
 
 def requests_with_parameters(**parameters: Any) -> tuple[ScheduleRequest, ...]:
-    """Return the requests of `WANTED`, each with the given additional parameters."""
+    """Return the schedule requests of `WANTED`, each with the given additional parameters."""
     return tuple(
         ScheduleRequest(request.epsilon, request.constants, parameters) for request in WANTED
     )
@@ -37,7 +37,10 @@ def round_up(number: float) -> int:
 def constant_step_schedule(
     epsilon: float, c: Constants, L: float, error_constant: float
 ) -> Printed:
-    """Return T and gamma <= 1 with h0/(T gamma) + error_constant L D^2 gamma <= epsilon."""
+    """Return the iterations T and the step gamma whose error bound is at most epsilon.
+
+    The bound is h0/(T gamma) + error_constant L D^2 gamma, where gamma <= 1.
+    """
     curvature = error_constant * L * c.D**2
     enough = max(1.0, 4.0 * curvature * c.delta / epsilon**2, c.delta / curvature)
     T = math.ceil(enough * (1.0 - 1e-12))
@@ -77,7 +80,7 @@ def smallest_horizon(bound: Callable[[float], float], epsilon: float) -> int:
 def requests_at_jumps(
     bound: Callable[[Constants, float], float], *accuracies: float
 ) -> tuple[ScheduleRequest, ...]:
-    """Return requests for accuracies just above and below those at which the horizon N changes.
+    """Return schedule requests at accuracies just above and below each jump of the horizon N.
 
     N is the smallest integer for which the bound is at most the accuracy. If a term of the bound is
     wrong by a thousandth of the bound, one of these requests gives another N. For each set of

@@ -16,7 +16,7 @@ from pfbench.verification.schedules import Printed
 
 
 def option2_bound(c: Constants, N: float) -> float:
-    """Return qu2018 theorem 1's bound of the squared gradient mapping after N steps of option 2.
+    """Return qu2018 theorem 1's bound of the squared gradient mapping after N steps, option 2.
 
     It is 192 L^2 D^2/(N^2 (N+1)) + (144 ell L M^2 + 96 L)/N.
     """
@@ -59,7 +59,7 @@ def stochastic_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def ncgs_vr_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NCGS-VR: period n^(1/3), batch n^(2/3), and T for epsilon.
+    """Return the parameters of NCGS-VR: period n^(1/3), batch n^(2/3), and the iterations T.
 
     The tolerance is eta = 1/T. T is 18 L (Delta+1)/epsilon, rounded up to a multiple of m.
     """

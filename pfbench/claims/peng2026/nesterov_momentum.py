@@ -53,7 +53,7 @@ def limit_of_squared_weights(beta1: float, beta2: float) -> float:
 
 
 def noiseless_best_step(K: float, L: float, delta: float, beta1: float, beta2: float) -> float:
-    """Return the step size eta that minimises pfbench's bound, for exact gradients and lmo."""
+    """Return the step size that minimises `norm_bound_sharper` for exact gradients and lmo."""
     return math.sqrt(2.0 * delta / (K * L * (1.0 + 4.0 * beta1 * beta2 / (1.0 - beta1))))
 
 
@@ -68,7 +68,7 @@ def norm_bound_sharper(
     beta2: float,
     quality: LmoQuality,
 ) -> float:
-    """Return pfbench's bound of the mean |grad f(W_t)|_* over K steps of Muon, Nesterov's form.
+    """Return pfbench's bound of the mean |grad f|_* over K steps of Muon with Nesterov's momentum.
 
     The initial |grad f(W_1)|_* is `initial`, sqrt(r) sigma is `noise`, and (lo, hi) is `quality`.
     """
@@ -89,7 +89,7 @@ def norm_bound_printed(
     beta1: float,
     beta2: float,
 ) -> float:
-    """Return the bound (5) of peng2026 for Muon as printed, for the exact polar factor.
+    """Return the printed bound (5) of peng2026, for Muon with the exact polar factor.
 
     The Frobenius norm of grad f(W_1) is `initial`.
     """

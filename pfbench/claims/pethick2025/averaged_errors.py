@@ -200,7 +200,7 @@ def check_error_recursion(
 def _measure_errors(
     trial: Trial, problem: HorizonProblem, *, is_alpha_constant: bool, is_constrained: bool
 ) -> tuple[Floats, float, dict[str, float]]:
-    """Return squared gradient errors u_1 .. u_K, the longest step at step size 1, and constants.
+    """Return the squared gradient errors u_1 .. u_K, the longest step for gamma = 1, and constants.
 
     `reach` is the longest step for gamma = 1. The constants are L_f, sigma and s = reach gamma.
     """

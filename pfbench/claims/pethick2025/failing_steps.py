@@ -36,7 +36,7 @@ def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def max_scaled_term(first: float) -> float:
-    """Return the largest u_k sqrt(k) of u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + 1/k, u_1 = `first`."""
+    """Return max_k u_k sqrt(k) for u_1 = `first`, u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + 1/k."""
     u, upper = first, first
     for k in range(2, _LONG):
         u = (1.0 - 0.5 / math.sqrt(k)) * u + 1.0 / k

@@ -199,7 +199,7 @@ def _free_entry_error(oracles: Any, ball: NormBall) -> float:
 
 
 def _projection_condition_violation(ball: Any, reference: NormBall, y: Floats) -> float:
-    """Return the largest relative violation of the two conditions that p = project(y) must meet.
+    """Return the larger relative violation, by project(y), of the two conditions of a projection.
 
     The conditions are |p| <= rho and rho |y - p|_* <= <y - p, p>.
     """
@@ -312,7 +312,7 @@ class FaultyLOWithSignOfZero(FaultyBallProblem):
     """
 
     def lo(self, g: Gradient) -> Point:
-        """Return a vertex v of the ball with the least <g, v>, faulty for zero entries of g."""
+        """Return a vertex v of least <g, v>, also where zero entries of g do not determine v."""
         v = self._original.norm.lo(g)
         return v if isinstance(v, np.ndarray) else v.matrix()
 

@@ -156,12 +156,12 @@ class RotatedQuadratic(FiniteSum):
         return np.asarray(self._Q @ np.diag(self.start_point) @ self._P.T)
 
     def value(self, x: Floats) -> float:
-        """Return f at the matrix x: the sum of h_j t_j^2/2, where t is the diagonal of Q'xP."""
+        """Return f(x) = sum_j weights_j t_j^2/2, where t is the diagonal of Q'xP."""
         t = np.diag(self.rotate_back(x))
         return 0.5 * float(np.asarray(self.weights) @ (t * t))
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient Q diag(h_j t_j) P' at x, where t is the diagonal of Q'xP."""
+        """Return the gradient Q diag(weights * t) P' at x, where t is the diagonal of Q'xP."""
         slopes = np.asarray(self.weights) * np.diag(self.rotate_back(x))
         return np.asarray(self._Q @ np.diag(slopes) @ self._P.T)
 

@@ -269,7 +269,7 @@ def gradient_floor_of_averaged_signs(sigma: float) -> float:
 
 
 def make_skewed_noise_problem(K: int) -> HorizonProblem:
-    """Return x^2/2 from x = 3 tau, with skewed gradient noise of mean 0 and median -tau."""
+    """Return x^2/2 from x = 3 `TAU`, with skewed gradient noise of mean 0 and median -`TAU`."""
     noise = ((3.0 * TAU,), *((-TAU,),) * 3)
     return HorizonProblem.from_problem(
         vector_quadratic("linf", weights=(1.0,), begin=(3.0 * TAU,), noise=noise), K
@@ -277,7 +277,7 @@ def make_skewed_noise_problem(K: int) -> HorizonProblem:
 
 
 def check_settling_gradients(trial: Trial) -> Evidence:
-    """Test that the mean |grad f(x_k)| stays near tau for Almond, and is below 0.4 tau for uSCG.
+    """Test that the mean |grad f| is near tau = sigma/sqrt(3) for Almond, and < 0.4 tau for uSCG.
 
     The mean varies by some hundredths of tau between runs, and its limits for the two methods
     differ by half of tau.
@@ -338,10 +338,10 @@ ALMOND_FLOOR = Claim(
 
 
 class FaultySymmetricNoise(OverriddenOracles):
-    """Faulty batch gradient whose noise is symmetric: tau or -tau, each for half of the samples."""
+    """Faulty batch gradient with symmetric noise: `TAU` or -`TAU`, each for half of the samples."""
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
-        """Return the gradient plus tau or minus tau, depending on the parity of the sample."""
+        """Return the gradient plus the sample mean of noise: `TAU` or -`TAU`, by index parity."""
         signs = np.where(np.asarray(sample) % 2, 1.0, -1.0)
         return np.asarray(self._original.gradient(x) + TAU * signs.mean())
 

@@ -110,7 +110,7 @@ STEEP = (
 def check_after_transient(
     trial: Trial, instance: Instance, problem: Any, *, T: int
 ) -> Iterator[tuple[str, Decision]]:
-    """Test, from `settling_step` on, the bound of f(x_t) - min f, and that LO stays on the edge."""
+    """Test, from `settling_step` on, that `face_bound` holds, and that LO never returns the tip."""
     D, beta = problem.set.diameter, 1.0 - abs(instance.parameters["along"])
     # grad f(x*) = (0, below), and the tip is at height 1
     S = settling_step(1.0, D, instance.parameters["below"])

@@ -48,7 +48,7 @@ def calls_to_reduce(
     starting_fraction: float,
     **overrides: Any,
 ) -> list[float]:
-    """Return the numbers of LO calls until f - min f falls to given fractions of a first gap.
+    """Return the LO calls until f - min f falls from a first gap to given fractions of that gap.
 
     The first gap is `starting_fraction` of f - min f after the first step. Linear minimisations
     before this gap is reached are not counted. A target that is never

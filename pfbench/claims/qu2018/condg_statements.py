@@ -115,7 +115,7 @@ def collect_condg_calls(trial: Trial, option: int) -> dict[str, list[tuple[Condg
 
 
 def check_ratio(trial: Trial, *, ratio: Measured, options: tuple[int, ...] = (1, 2)) -> Evidence:
-    """Test that `ratio`, a condg call's share of its bound, is at most 1 in each call."""
+    """Test that `ratio`, a measured quantity of a condg call over its bound, is at most 1."""
     parts = {}
     calls = 0
     for option in options:

@@ -48,7 +48,7 @@ def minimiser_distance_and_norm(problem: IndefiniteQuadratic) -> tuple[float, fl
 
 
 def momentum_reach(N: int) -> float:
-    """Return the distance that NCGS with option II covers in N iterations on f = -g x.
+    """Return the distance that NCGS with option II covers in N iterations on f(x) = -g x.
 
     The distance is in units of beta g.
 
@@ -109,7 +109,7 @@ def run_and_measure_cost(
     weighted: bool = False,
     max_iterations_to_target: float = math.inf,
 ) -> RunCost:
-    """Return a run's cost, to its end or until the gradient mapping has |G|^2 <= epsilon.
+    """Return the cost of a run, in full or until the squared gradient mapping is at most epsilon.
 
     The run stops early only if `max_iterations_to_target` is finite: at the target, or after that
     number of iterations. |G|^2 is computed at the points of the gradients. With `weighted`, the
@@ -214,7 +214,7 @@ class ScheduleSweep:
         return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
 
     def runs_by_seed(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:
-        """Return the costs of each seed's runs, with the step sizes for `factor` times L."""
+        """Return the costs of each seed's runs, scheduled as if the smoothness were `factor` L."""
         trial, multiples = self.trial, self.accuracy_divisors
         seeds = trial.seeds(MOST_SEEDS, "problems")
         draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))

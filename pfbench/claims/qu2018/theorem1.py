@@ -260,7 +260,7 @@ def check_rate(trial: Trial) -> Evidence:
 
 
 def _run_to_target(trial: Trial, T: int) -> RunCost:
-    """Return the cost of NCGS with option I until the gradient mapping is small on a chain.
+    """Return the cost of NCGS on a chain, with option I, until the gradient mapping is small.
 
     The run ends where |G|^2 <= eps, on a chain of T links.
 

@@ -58,7 +58,7 @@ def component_gradient_count(n: int, batch: int, period: int, T: int) -> int:
 def make_spread_ball_quadratic(
     d: int, n: int, radius: float, noise: float, spread: float
 ) -> indefinite.IndefiniteQuadratic:
-    """Return |x|^2/2 on an l2 ball, from its boundary, as a mean of components that differ.
+    """Return |x|^2/2 on an l2 ball, as a mean of different components; runs start on the boundary.
 
     The component gradients differ by `noise`, which the snapshot cancels. The component Hessians
     differ by `spread`, which leaves an error in the estimate.
@@ -76,7 +76,7 @@ def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
 
 
 def make_opposed_curvature_problem(T: int, n: int) -> indefinite.IndefiniteQuadratic:
-    """Return f(x) = -g x on an interval T steps long, as the mean of components -g x +- x^2/2.
+    """Return the linear f(x) = -g x on an interval of T steps; its components are -g x +- x^2/2.
 
     Each step is g/3 long. f is the mean of -g x + x^2/2 and -g x - x^2/2. Everywhere but at the end
     |G|^2 = g^2 = 3000/T, with L = 1 and Delta = 1000. So only the end has a smaller |G|^2, and

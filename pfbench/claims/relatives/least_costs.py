@@ -39,7 +39,7 @@ NEAR = 1.01
 
 
 def step_count(batch: int, refresh: float, L_delta_over_eps_sq: float) -> float:
-    """Return PAGE's number of steps T to accuracy epsilon, from its batch and probability.
+    """Return PAGE's number of steps T to accuracy epsilon, given its batch and its probability.
 
     It is (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2 with c^2 = (1-p)/(pb).
     """
@@ -47,13 +47,16 @@ def step_count(batch: int, refresh: float, L_delta_over_eps_sq: float) -> float:
 
 
 def mean_sfo(n: int, batch: int, refresh: float, L_delta_over_eps_sq: float) -> float:
-    """Return n + (T-1)(pn + 2b(1-p)), the expected component gradients in PAGE's T steps."""
+    """Return the expected number of component gradients of PAGE until accuracy epsilon.
+
+    It is n + (T-1)(pn + 2b(1-p)) for T steps with batch b and probability p.
+    """
     T = step_count(batch, refresh, L_delta_over_eps_sq)
     return n + (T - 1.0) * (refresh * n + 2.0 * batch * (1.0 - refresh))
 
 
 def min_mean_sfo(n: int, L: float, delta: float, epsilon: float) -> float:
-    """Return n + 4 (1 + sqrt(2n)) L h0/epsilon^2, PAGE's expected cost for b = 1 and p = 2/n.
+    """Return n + 4 (1 + sqrt(2n)) L delta/epsilon^2, PAGE's mean cost for batch 1, probability 2/n.
 
     The cost is the number of component gradients.
     """
@@ -136,7 +139,7 @@ def orthogonal_sum(n: int, smoothness: float = 1.0, rise: float = 1.0) -> Indefi
 
 
 def gradient_norm_floor(L: float, delta: float, n: int, k: int) -> float:
-    """Return sqrt(2 L Delta (n-k)/n), a lower bound of |grad f| in the span of any k slopes."""
+    """Return sqrt(2 L delta (n-k)/n), a lower bound of |grad f| in the span of any k slopes."""
     return math.sqrt(2.0 * L * delta * max(n - k, 0) / n)
 
 

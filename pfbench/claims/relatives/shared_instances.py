@@ -36,7 +36,7 @@ def make_signed_curvature_problem(radius: float = 0.0, spread: float = 1.0) -> I
 def make_unequal_smoothness_problem(
     n: int = N, ratio: float = 1000.0, opposed: bool = False
 ) -> IndefiniteQuadratic:
-    """Return a quadratic on the unit ball of R^4 of which one component has a large constant L_i.
+    """Return a quadratic on the unit ball of R^4; one component's smoothness constant L_i is large.
 
     The components are f_i(x) = x'(A + t_i I)x/2. The large L_i is `ratio` times the least. For the
     other components t_i = +-1, as in `make_signed_curvature_problem`; the large one adds to A. With
@@ -88,7 +88,7 @@ def gradient_mapping_sq_with_multiple(problem: Any, x: Any, *, smoothness_multip
 
 
 def compute_squared_gradient_mapping(problem: Any, x: Any, L: float) -> float:
-    """Return the squared gradient mapping |G|^2, G = L (x - P(x - grad f(x)/L)), at x."""
+    """Return |G|^2 for the gradient mapping G = L (x - y), y the projection of x - grad f(x)/L."""
     x = np.asarray(x)
     G = L * (x - problem.set.project(x - problem.gradient(x) / L))
     return float(G @ G)
@@ -97,7 +97,7 @@ def compute_squared_gradient_mapping(problem: Any, x: Any, L: float) -> float:
 def mean_gap_bound(
     constants: Constants, parameters: Any, *, c: float, smoothness: str = "L"
 ) -> float:
-    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, the mean gap's bound for an error constant c.
+    """Return the mean gap's bound h0/(T gamma) + (1/2 + c) L D^2 gamma, h0 = f(x_0) - min f.
 
     L is the constant called `smoothness`.
     """
@@ -116,6 +116,9 @@ def sliding_parameters(c: Constants, *, steps: int, root: int = BATCH) -> dict[s
 
 
 def sliding_mapping_bound(c: Constants, parameters: Any) -> float:
-    """Return 16 L h0/N + 24 L eta, ncgs-spider's bound of the mean squared gradient mapping."""
+    """Return ncgs-spider's bound of the mean squared gradient mapping for given parameters.
+
+    It is 16 L h0/N + 24 L eta for N iterations with the tolerance eta.
+    """
     upper = 16.0 * c.delta / parameters.iterations + 24.0 * parameters.tolerance
     return float(parameters.smoothness * upper)

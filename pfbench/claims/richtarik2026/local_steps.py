@@ -59,7 +59,7 @@ def iterates_of_run(trial: Trial, problem: KnownQuadratic) -> Iterator[np.ndarra
 
 
 def one_step_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
-    """Yield (f(x^+) - f*)/bound for steps from x to x^+, of several radii t, at points x of a run.
+    """Yield the ratio of f(x^+) - f* to its bound, for local steps from points x of a run to x^+.
 
     The bound is (1 - theta) (f(x) - f*) + L t^2/2, where theta is t over the distance of x to the
     minimiser.

@@ -52,7 +52,7 @@ def step_moment_map(trial: Trial, problem: WeightedRows) -> np.ndarray:
 
 
 def max_excess_ratio(trial: Trial, problem: WeightedRows) -> float:
-    """Return the largest ratio of E F(x_k) - F* to its bound in theorem 1, for k <= 400."""
+    """Return the largest ratio of E F(x_k) - F* to its bound in schmidt2017's theorem 1."""
     h = problem.component_smoothness()
     L, mu, n = h.max(), h.mean(), problem.n
     square, S = step_moment_map(trial, problem), np.zeros((n + 1) ** 2)
@@ -66,7 +66,7 @@ def max_excess_ratio(trial: Trial, problem: WeightedRows) -> float:
 
 
 def spectral_rate(trial: Trial, problem: WeightedRows) -> float:
-    """Return the spectral radius of the map of second moments, divided by theorem 1's factor."""
+    """Return the spectral radius of the map of SAG's second moments, divided by `bound_factor`."""
     h = problem.component_smoothness()
     rate = bound_factor(problem.n, h.max(), h.mean())
     return spectral_radius(step_moment_map(trial, problem)) / rate

@@ -77,7 +77,7 @@ def recovery(rows: int, columns: int, seed: int = 0) -> RobustMatrixRecovery:
 
 
 def valley(estimator: str, g: float = 8.0) -> Valley:
-    """Return a problem on a segment: a long descent of slope g epsilon, then a valley.
+    """Return a problem on a segment, with L = epsilon = 1: a long descent of slope g, and a valley.
 
     Its epsilon and L are 1.
 
@@ -169,7 +169,7 @@ def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> li
 
 
 def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decision:
-    """Decide, by an e-process over the ratios, whether a mean of at most 1 is rejected.
+    """Decide, by an e-process, whether ratios reject the hypothesis that their mean is at most 1.
 
     The rule is for bounds that hold with equality: no confidence limit of a mean could lie below
     such a bound.

@@ -50,7 +50,7 @@ LEVEL = 1.5
 
 
 def check_best_of_runs(trial: Trial) -> Evidence:
-    """Test the choice of the best of several runs, its cost, and how often its gap is > 4 eps D."""
+    """Test the choice of the best of several runs: its cost, and how often the gap is > 4 eps D."""
     problem, epsilon = VALLEY(), 1.0
     constants = problem.constants(problem.start())
     k = restart_count(PROBABILITY)

@@ -148,7 +148,7 @@ class PathCase:
         return float(self.n)
 
     def sfo_and_error_ratio_of_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
-        """Return an epoch's component gradients per iteration, and the squared error at its end.
+        """Return an epoch's component gradients per iteration, and the error ratio at its end.
 
         The error is |g - grad f|^2 over epsilon^2/4. The path has p steps of length epsilon.
         The segment is so long that the steps hardly shrink.
@@ -273,7 +273,7 @@ TABLE = {
 
 @dataclass(frozen=True)
 class Crossover:
-    """Crossover of costs: below epsilon = factor (L^2/L2) n^power an estimator beats SPIDERG.
+    """Crossover: an estimator costs less than SPIDERG if epsilon < factor (L^2/L2) n^power.
 
     The cost is counted in component gradients.
     """

@@ -78,7 +78,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
 
 
 def _contestants(trial: Trial, T: int) -> list[Any]:
-    """Return the method under test or, if there is none, all built-in methods of the theorem."""
+    """Return the method under test or, without one, all built-in methods the theorem covers."""
     from pfbench.resisting import Contestant, list_contestants, make_contestant
 
     if trial.subject.algorithm is None:
@@ -217,7 +217,7 @@ def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Examin
 
 
 def _direction_coordinates_along_run(problem: ZeroChain, x: Floats) -> Floats:
-    """Return |<v_k, x_t>|/R, for each direction v_k and t <= T, in a Frank-Wolfe run from x."""
+    """Return |<v_k, x_t>|/radius for each direction v_k and each x_t of a Frank-Wolfe run."""
     points = [x]
     for k in range(problem.horizon):
         v = problem.set.lo(problem.gradient(points[k]))

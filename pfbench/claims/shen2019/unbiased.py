@@ -149,7 +149,7 @@ def _check_sampled_means(trial: Trial, problem: Problem, estimator: str) -> Evid
 
 
 def _p_value(column: Floats) -> float:
-    """Return the p-value of a t-test that the mean is 0; if the mean is 0 up to rounding, 1."""
+    """Return the p-value of a t-test that the mean is 0, or 1 if the mean is 0 up to rounding."""
     if abs(float(column.mean())) <= _ROUNDING:
         return 1.0
     if not float(np.ptp(column)) > 0.0:

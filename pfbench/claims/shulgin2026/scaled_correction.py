@@ -41,7 +41,7 @@ def make_noisy_parabola(begin: float, sigma: float) -> SeparableQuadratic:
 
 
 def make_noisy_bowl(sigma: float) -> SeparableQuadratic:
-    """Return a quadratic of five variables as a finite sum, with normal noise of 16 components."""
+    """Return a quadratic of five variables as a finite sum of 16 components with normal noise."""
     return SeparableQuadratic(
         set=WholeSpace(5),
         start_point=np.ones(5),
@@ -51,7 +51,7 @@ def make_noisy_bowl(sigma: float) -> SeparableQuadratic:
 
 
 def make_curved_components() -> FiniteSum:
-    """Return robust regression on four rows, whose gradients differ by more than noise."""
+    """Return robust regression on four rows; components differ by more than constant gradients."""
     return problem("robust-regression", source="synthetic", rows=4, columns=2, seed=3, set="none")
 
 

@@ -85,7 +85,7 @@ def fit_min_sfo_exponent_in_n(trial: Trial, curvature: float) -> tuple[Exponent,
 
 
 def _schedule_steps(problem: RotatingBowl) -> float:
-    """Return L Delta/epsilon^2, to which the theorem's number of steps is proportional."""
+    """Return L (f(x_0) - min f)/epsilon^2, to which the theorem's step count is proportional."""
     constants = problem.constants(problem.start())
     return constants.L * float(constants.delta) / _epsilon(problem) ** 2
 

@@ -57,7 +57,7 @@ def long_slope_problem(
     steps: float,
     shrink: float,
 ) -> ConstantSlopeProblem:
-    """Return a linear function plus a penalty, which falls with slope 2 epsilon for `steps` steps.
+    """Return a linear function plus penalty; the sum falls with slope 2 epsilon for `steps` steps.
 
     Half of the slope is the penalty's. The length is drawn between one and two times `steps`, and
     the phase is drawn too, so that seeds differ. The number of steps grows as epsilon^-2, as in

@@ -47,7 +47,7 @@ _REGRESSIONS = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Test that SpiderBoost needs no more calls than SPIDER, for epsilon and a far smaller target.
+    """Test that SpiderBoost needs no more calls than SPIDER, to epsilon and to a smaller accuracy.
 
     The calls are component gradients in paired runs. At epsilon, SPIDER is the better form of its
     source (option 2, which shortens its steps where the estimate is small). Below epsilon it is
@@ -86,7 +86,7 @@ def check(trial: Trial) -> Evidence:
 def _sfo_ratios_and_spider_success(
     trial: Trial, problem: Problem, seed: int
 ) -> tuple[float, float, float]:
-    """Return SpiderBoost's calls/SPIDER's calls for two targets, and if SPIDER reaches the second.
+    """Return SpiderBoost's calls over SPIDER's for two targets, and if SPIDER reaches the second.
 
     The ratios are those of SpiderBoost to SPIDER, to epsilon and to epsilon/`_BELOW`. A ratio is
     infinite if SpiderBoost fails. If SPIDER fails, the second ratio is an upper bound, with all the

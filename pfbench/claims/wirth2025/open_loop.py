@@ -51,7 +51,7 @@ def suboptimality_bound(c: Any, a: Any, t: int) -> float:
 
 @dataclass(frozen=True)
 class GrowthConstants:
-    """Constants of a bound on a ball: f(x_0) - min f, and L radius/lambda for |grad f| >= lambda.
+    """Constants f(x_0) - min f and kappa = L radius/lambda of a bound, where lambda <= |grad f|.
 
     r is the radius, and lambda a lower bound of |grad f|.
 
@@ -79,7 +79,7 @@ def make_half_square_outside(length: float) -> IndefiniteQuadratic:
 
 
 def growth_constants(problem: IndefiniteQuadratic) -> GrowthConstants:
-    """Return h_0 = f(x_0) - min f and kappa = 1/lambda of a problem, both exact."""
+    """Return the exact f(x_0) - min f, and kappa = 1/lambda, lambda the least |grad f|."""
     slack = float(np.linalg.norm(problem.b)) - 1.0
     return GrowthConstants(suboptimality(problem, problem.start_point), 1.0 / slack)
 

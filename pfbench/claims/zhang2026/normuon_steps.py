@@ -106,7 +106,7 @@ class RowAnswers(FiniteSum):
         return np.asarray(2.0 * EPSILON * alignment(self.shape[0]) * self.D + across * self.P)
 
     def value(self, x: Floats) -> float:
-        """Return F(x) - F(X_0) for an F whose slope in <D, x> is constant, as at the iterates.
+        """Return F(x) - F(X_0), where F has a constant slope in <D, x>, as it has at the iterates.
 
         It is for f(q) = 2 epsilon lambda q, where q = <D, x>.
         """
