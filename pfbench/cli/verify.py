@@ -61,11 +61,15 @@ def verify(
 
     if quick and full:
         raise InputError("--quick and --full cannot be combined: leave out one of the two.")
-    if harder_instances and (algorithm or repeat > 1):
-        raise InputError(
-            "--harder-instances cannot be combined with --algorithm or --repeat: leave out "
-            "--harder-instances, or the others."
-        )
+    pairs = (
+        ("--harder-instances", harder_instances, "--algorithm", algorithm),
+        ("--harder-instances", harder_instances, "--repeat", repeat > 1),
+        ("--algorithm", algorithm, "--repeat", repeat > 1),
+        ("--json", as_json, "--repeat", repeat > 1),
+    )
+    for name, is_given, other, is_other_given in pairs:
+        if is_given and is_other_given:
+            raise InputError(f"{name} and {other} cannot be combined: leave out one of the two.")
     algorithm = algorithm and check_selector("algorithm", algorithm)
     if listing:
         names, effort = (announce_claims(claims, as_json), "full" if full else "quick")

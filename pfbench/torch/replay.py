@@ -196,10 +196,10 @@ class BatchReplay:
         return {"sigma2": self.variances[-1]}
 
     def _dual_distance_above_rounding(self, a: Layers, b: Layers, rounding: float = 0.0) -> float:
-        """Return the dual norm of a - b, or 0 if rounding errors can explain the difference."""
+        """Return a lower bound, up to rounding errors, of the dual norm of a - b; at least 0."""
         value = self.norm.dual_norm(_difference(a, b))
         rounding += self._unit * (self.norm.dual_norm(a) + self.norm.dual_norm(b))
-        return 0.0 if value <= _ROUNDING * rounding else value
+        return max(0.0, value - _ROUNDING * rounding)
 
     @property
     def _unit(self) -> float:

@@ -241,8 +241,10 @@ class StepReader:
             return "its weight decay is not a multiple of the layer"
         step = (1 - decay) * x - y
         unit = float(torch.finfo(p.dtype).eps)
-        if not size or unit * np.abs(x).max() > _MARGIN * np.abs(step).max():
-            return "directions are below rounding"
+        if not size:
+            return ""
+        if unit * np.abs(x).max() > _MARGIN * np.abs(step).max():
+            return "the directions of some steps are below rounding"
         buffer = self._momentum_buffer(p)
         if buffer is None:
             return "no momentum buffer of the layer's shape" if momentum else ""

@@ -168,13 +168,17 @@ def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
         yield "c", "below rounding", f"on {replay.below_rounding} steps: use double precision"
     for name, meaning in _MEANINGS.items():
         if name in values:
-            yield name, f"{values[name]:.4g}", f"{meaning}; {_verdict(watch, name)}"
+            whose = "one sample's loss" if replay.is_mean else "a batch's loss"
+            text = meaning.replace("one sample's loss", whose)
+            yield name, f"{values[name]:.4g}", f"{text}; {_verdict(watch, name)}"
 
 
 def _verdict(watch: Any, name: str) -> str:
     specification = watch.specification.get(name)
     if specification is None:
         return "a bound that holds with it is confirmed on this run; a failing one is not refuted"
+    if not watch._replay.is_mean:
+        return f"not compared with the stated {specification:g}, as the batch's loss is not a mean"
     if watch.constants[name] <= specification:
         return f"the stated {specification:g} is not refuted, and no run confirms it"
     if name == "sigma2":
@@ -184,7 +188,15 @@ def _verdict(watch: Any, name: str) -> str:
 
 def _constant_findings(watch: Any) -> Iterator[Finding]:
     """Yield a finding for each stated constant or assumption that the measurements refute."""
-    values, specification = watch.constants, watch.specification
+    values, specification, replay = watch.constants, watch.specification, watch._replay
+    if replay and not replay.is_mean:
+        text = (
+            "unmet assumption: the loss of a batch is not the mean of its halves (dropout, which "
+            "draws other masks for them, batch normalisation, or a sum), so constants of one "
+            "sample are not measured"
+        )
+        yield Finding(text, is_bug=False)
+        return
     for name in ("L", "rho"):
         if name in values and values[name] > specification.get(name, float("inf")):
             yield Finding(
@@ -200,13 +212,6 @@ def _constant_findings(watch: Any) -> Iterator[Finding]:
                 f"{limit / values['L']:.4g}, for L of one sample"
             )
             yield Finding(text)
-    replay = watch._replay
-    if replay and not replay.is_mean:
-        text = (
-            "unmet assumption: the loss of a batch is not the mean of its halves (batch "
-            "normalisation, or a sum), so sigma2 is not measured and sigma^2/b does not hold"
-        )
-        yield Finding(text, is_bug=False)
 
 
 def _number(value: int | None) -> str:

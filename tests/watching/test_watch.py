@@ -254,6 +254,24 @@ def test_what_follows_from_a_measurement():
     assert "nothing follows" in watch.conclude(1e3, lambda c: c["L"])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("reduce", [torch.mean, torch.sum])
+def test_a_true_constant_is_not_refuted_by_rounding_or_a_sum(dtype, reduce):
+    model = torch.nn.Linear(1, 1, bias=False, dtype=dtype)
+    torch.nn.init.constant_(model.weight, 0.7)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.03)
+    signs = torch.tensor([[1.0], [-1.0]], dtype=dtype).repeat(4, 1)
+    options = {"every": 1, "specification": {"L": 1.0}}
+    watch = Watch(optimizer, model, replay=lambda s: reduce(model(s) ** 2) / 2, **options)
+    for batch in watch.batches([signs] * 30):
+        optimizer.zero_grad()
+        (reduce(model(batch) ** 2) / 2).backward()
+        optimizer.step()
+    text = str(watch.report())
+    assert "refuted: at least" not in text
+    assert ("batch's loss" in text) == (reduce is torch.sum)
+
+
 # --- reports and mistakes -------------------------------------------------------------------------
 
 
