@@ -333,6 +333,79 @@ class Momentum(Plain):
             yield State(x, at, d)
 
 
+class OneOption(Plain):
+    """SPIDER with option 1 alone: its stop at a small estimate, and no parameter `option`."""
+
+    requires = frozenset({"gradient", "difference"})
+
+    def __init__(self, iterations, step, batch, period, tolerance=0.0):
+        self.T, self.eta, self.b, self.q, self.tolerance = (
+            iterations,
+            step,
+            batch,
+            period,
+            tolerance,
+        )
+
+    def draw(self, ask, rng, k):
+        return rng.integers(ask.n, size=self.b)
+
+    def run(self, ask, x, rng):
+        at = x
+        for k in range(self.T):
+            if k % self.q == 0:
+                v = ask.gradient(x)
+            else:
+                v = v + ask.difference(self.draw(ask, rng, k), x, at)
+            size = np.linalg.norm(v)
+            if size <= 2.0 * self.tolerance:
+                return
+            at, x = x, x - (self.eta / size) * v
+            yield State(x, at, v)
+
+
+class StopsAtStart(OneOption):
+    """Has the option as a parameter, 1 by default, and returns its last point by default."""
+
+    output = "last"
+
+    def __init__(self, iterations, step, batch, period, tolerance=0.0, option=1, output="last"):
+        super().__init__(iterations, step, batch, period, tolerance)
+        self.option, self.output = option, output
+        if option != 1:
+            raise NotImplementedError("option 1 alone")
+
+
+class BlockOfEight(OneOption):
+    """A fault: eight batches an epoch, drawn at its start, so that long epochs use them again."""
+
+    def draw(self, ask, rng, k):
+        if k % self.q == 1:
+            self.block = rng.integers(ask.n, size=(8, self.b))
+        return self.block[k % 8]
+
+
+class SummedMomentum(Plain):
+    """NorMuon with momentum as a sum, M = beta M + g, which is also its estimate."""
+
+    requires = frozenset({"batch", "lo", "norm", "norm spectral"})
+
+    def __init__(self, iterations, step, batch, beta, decay=0.0, beta2=0.95):
+        self.T, self.gamma, self.b = iterations, step, batch
+        self.beta, self.decay, self.beta2 = beta, decay, beta2
+
+    def run(self, ask, x, rng):
+        M = v = 0.0
+        for _ in range(self.T):
+            M = self.beta * M + ask.batch(rng.integers(ask.n, size=self.b), x)
+            V = np.asarray(ask.lo(M))
+            v = self.beta2 * v + (1.0 - self.beta2) * (V * V).mean(axis=-1, keepdims=True)
+            D = V / np.sqrt(np.where(v > 0.0, v, 1.0))
+            D = 0.2 * np.sqrt(D.size) * D / (np.linalg.norm(D) or 1.0)
+            at, x = x, (1.0 - self.gamma * self.decay) * x + self.gamma * D
+            yield State(x, at, M)
+
+
 STYLES = (
     *((kind, "prox-sgd") for kind in (Legacy, Standard, Compiled, Multinomial, Rejected, Philox)),
     *((kind, "prox-sgd") for kind in (Pipeline, Residues, Halved, Closed, Dataclass, Reservoir)),
@@ -343,5 +416,7 @@ STYLES = (
     (Averaged, "frank-wolfe"),
     (Stricter, "ncgs-vr"),
     (Momentum, "momentum-sfw"),
+    *((kind, "spider") for kind in (OneOption, StopsAtStart)),
+    (SummedMomentum, "normuon"),
 )
 """Each with the method that it is."""

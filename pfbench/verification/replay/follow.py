@@ -162,8 +162,10 @@ def _replay_and_compare_steps(replay: ReplayOracles, algorithm: Any) -> int:
             if not transcript.is_complete:
                 return step
             _check_run_raised_nothing(transcript, step)
+            if step == 0 and np.array_equal(state.output, transcript.start):
+                return step  # both end at the start, where a state may be left out
             raise FewerStatesError(step, f"the method yields {step} states, the reference more")
-        _compare_states(replay, step, state)
+        _compare_states(replay, step, state, getattr(parameters, "beta", 0.0))
         _check_earlier_queries_explained(replay, step)
         step += 1
         replay.begin_step(step, transcript.states[step - 1].x)
@@ -180,8 +182,12 @@ def _check_run_raised_nothing(transcript: Transcript, step: int) -> None:
         raise MismatchError(step, f"the run raised {format_error_with_notes(transcript.error)}")
 
 
-def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
-    """Raise `MismatchError` if a step's recorded state differs from the reference state."""
+def _compare_states(replay: ReplayOracles, step: int, state: State, beta: float) -> None:
+    """Raise `MismatchError` if a step's recorded state differs from the reference state.
+
+    The momentum sum beta M + g may be reported as the estimate, too: it is 1/(1 - beta) times the
+    average of gradients.
+    """
     transcript, recorded = replay.transcript, replay.transcript.states[step]
     for part in ("at", "estimate", "x", "output"):
         expected, observed = getattr(state, part), getattr(recorded, part)
@@ -196,6 +202,9 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
         )
         limit = VALUE_TOLERANCE * max(largest, float(np.abs(expected).max()))
         is_shape = expected.shape == np.shape(observed)
+        is_sum = part == "estimate" and is_shape and 0.0 < beta < 1.0
+        if is_sum and float(np.abs(expected - (1.0 - beta) * observed).max()) <= limit:
+            continue
         if not (is_shape and float(np.abs(expected - observed).max()) <= limit):
             raise MismatchError(step, f"State.{part} is {_describe_difference(observed, expected)}")
     coins = replay.log.coins

@@ -6,6 +6,7 @@ import own_draws
 import pytest
 from judging import judge
 from more_styles import STYLES as MORE
+from more_styles import BlockOfEight
 from own_styles import FAULTS, RIGHT, Floor, Plain
 from ten_styles import FAULTS as LATE
 from ten_styles import STYLES as TEN
@@ -32,10 +33,11 @@ WRONG = [
     (own_draws.PoolOfDraws, "prox-svrg"),
     (own_draws.SeldomerReferences, "prox-svrg"),
     (own_draws.DoublesToADepth, "spider-fw-convex"),
+    (BlockOfEight, "spider"),
 ]
 """Faulty ones."""
 
-QUICK = {"Floor", "Sgd", "ReferenceBefore"}
+QUICK = {"Sgd", "ReferenceBefore", "OneOption", "BlockOfEight", "SummedMomentum"}
 """Those that are always tried."""
 
 
