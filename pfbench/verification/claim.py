@@ -158,7 +158,7 @@ class Claim:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mutant:
-    """Algorithm, estimator, set or oracle with a planted fault, which some claims must catch.
+    """Algorithm, estimator, set or oracle with a planted fault that certain claims must detect.
 
     Attributes
     ----------

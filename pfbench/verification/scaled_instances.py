@@ -112,7 +112,7 @@ def _rescale(instance: Instance, by: Scaling) -> Instance:
 
 
 def _rescale_quantity(trial: Trial, check: Bound, scaling: Scaling) -> Any:
-    """Return a function that measures the bounded quantity in other units.
+    """Return a function that measures, in other units, the quantity that is bounded.
 
     It scales the value of the quantity for the original problem.
     """

@@ -156,7 +156,7 @@ class Trial:
         return self.subject.problem_under_test(problem).open(np.random.default_rng(0))
 
     def decide_uniform_output(self, problem: Problem | None = None, **overrides: Any) -> Decision:
-        """Decide whether the output is drawn uniformly among x_0 .. x_{T-1}.
+        """Decide whether the output is drawn uniformly among all iterates of a run but the last.
 
         Each seed gives a run of T = 8 iterations, and the index of the iterate that it returns. A
         method that yields no `at` can return only one of x_1 .. x_T, so uniformity among these is

@@ -350,7 +350,7 @@ class QuadraticProblem(SearchedProblem):
         return centre, start, push
 
     def apply(self, u: Any) -> Any:
-        """Return H u, the Hessian times a vector."""
+        """Return the Hessian times the vector u."""
         if self.is_chain:
             v = 2 * u
             v[1:] = v[1:] - u[:-1]

@@ -74,7 +74,7 @@ class RunOutcome:
 
     @property
     def values_rounded(self) -> Values:
-        """Words and rounded numbers, as a hashable tuple."""
+        """Words and rounded numbers of the outcome, as a hashable tuple."""
         return (self.words, tuple(np.round(self.numbers, _DIGITS) + 0.0))
 
 

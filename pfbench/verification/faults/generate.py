@@ -155,7 +155,7 @@ def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
 
 
 def _clip_answers(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that limit the norm of oracle answers to a multiple of the median so far."""
+    """Yield changes that clip oracle answers to a multiple of earlier answers' median norm."""
     for node in code.calls(*_ANSWERS):
         if not is_non_oracle_call(node) and code.may_run_repeatedly(node):
             factor = _draw_threshold("late-clip", code.text(node), *_FACTORS)

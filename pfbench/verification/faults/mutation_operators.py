@@ -202,7 +202,7 @@ def _scale_changes(code: Code, node: ast.expr, *factors: str) -> Iterator[Source
 
 
 def change_comparison(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that make a comparison strict or not strict, or negate a condition."""
+    """Yield changes that swap strict and non-strict comparisons, or negate a condition."""
     for node in code.nodes_of_type(ast.Compare):
         other = _SWAPPED.get(type(node.ops[0]))
         if other and len(node.ops) == 1:

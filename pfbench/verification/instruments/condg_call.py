@@ -47,7 +47,7 @@ class CondgCall:
 
     @property
     def exact_line_search_calls(self) -> int | None:
-        """Number of linear minimisations that exact line search needs for a gap of at most eta.
+        """Number of linear minimisations of exact line search until the gap is at most `eta`.
 
         The number is known for a returned point on the path of exact line search, even if it is not
         where the search must stop. The value is None if the path misses the point or is too long,
@@ -89,7 +89,7 @@ class CondgCall:
         return None, False
 
     def _point_after_exact_step(self, x: Floats, gap: float, v: Floats) -> Floats:
-        """Return the minimiser of the call's objective phi on the segment from x to v."""
+        """Return the minimiser of the call's quadratic objective on the segment from x to v."""
         d = v - x
         length = float(d @ d)
         return np.asarray(x + min(1.0, gap * self.lam / length) * d) if length > 0.0 else x

@@ -244,7 +244,7 @@ for _name in ("integers", "choice", "permutation", "permuted", "shuffle", "multi
 
 
 class IndexReplayGenerator(EnumerableGenerator):
-    """Random generator that draws the given sequence of indices from 0 .. n-1.
+    """Random generator that draws a given sequence of indices, each from 0 to n-1.
 
     Any other draw raises `NotEnumerable`. If one run is made with each row of an
     `orthogonal_array`, means and mean squares over the runs are exact, although only pairs of draws
@@ -376,7 +376,7 @@ def _multinomial_chance(cell: Sequence[int], chances: Sequence[float]) -> float:
 
 
 def orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:
-    """Return an orthogonal array, whose rows are (a + b t, t < columns) for all a, b in GF(2^bits).
+    """Return an orthogonal array, whose rows are lines a + b t over the field GF(2^bits).
 
     The shape is (q^2, columns) with columns <= q. Each pair of columns takes every pair of values
     once. So the entries of a random row are uniform and pairwise independent. A mean square over

@@ -101,7 +101,7 @@ class KnownQuadratic(ConstantHessians):
         return gram + self.shift * np.eye(len(gram))
 
     def constants(self, start: Floats) -> Constants:
-        """Return the problem's exact constants; delta is f(start) - f(theta_hat)."""
+        """Return the exact constants; delta is f(start) minus f at the stated minimiser."""
         squares = np.einsum("ij,ij->i", self.rows, self.rows)
         weights = (squares + 2.0 * self.shift) / self.n
         second = (self.rows.T * weights) @ self.rows

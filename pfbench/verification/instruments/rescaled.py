@@ -18,7 +18,7 @@ class RescaledProblem(OverriddenProblem):
 
     @property
     def inner(self) -> Any:
-        """Original problem: f over the set C, before rescaling."""
+        """Original problem, before rescaling."""
         return self._original
 
     def start(self) -> Any:

@@ -104,11 +104,11 @@ class RotatingBowl(FiniteSum):
         )
 
     def value(self, x: Floats) -> float:
-        """Return the objective value f(x) = mu |x|^2/2."""
+        """Return f(x) = mu |x|^2/2, where mu is the curvature of f."""
         return 0.5 * self.mu * float(x @ x)
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient mu x, shape (d,)."""
+        """Return the gradient mu x, where mu is the curvature of f; shape (d,)."""
         return self.mu * x
 
     def batch(self, sample: Indices, x: Floats) -> Floats:

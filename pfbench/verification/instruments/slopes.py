@@ -93,7 +93,7 @@ class ConstantSlopeProblem(FiniteSum):
 
     @cached_property
     def penalty(self) -> L1Penalty | None:
-        """Penalty w |x|; None if w = 0."""
+        """Penalty w |x| with the weight w; None if w = 0."""
         return L1Penalty(self.weight) if self.weight > 0.0 else None
 
     @property
@@ -197,7 +197,7 @@ class Valley(ConstantSlopeProblem):
         return Box(1, np.array([-self.overshoot]), self.start())
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants of `ConstantSlopeProblem`, with the length of the segment as D."""
+        """Return the constants of `ConstantSlopeProblem`, with the segment's length as diameter."""
         length = self.overshoot + float(self.start()[0])
         return replace(super().constants(start), D=length)
 

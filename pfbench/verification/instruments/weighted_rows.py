@@ -41,7 +41,7 @@ class WeightedRows(FiniteSum):
 
     @property
     def n(self) -> int:
-        """Number n of rows, the components of F."""
+        """Number of rows, which is the number of components."""
         return len(self.weights)
 
     def start(self) -> Floats:
@@ -57,11 +57,11 @@ class WeightedRows(FiniteSum):
         return np.asarray(self.component_smoothness() * (x - self.centres))
 
     def value(self, x: Floats) -> float:
-        """Return F(x)."""
+        """Return the weighted mean F of the quadratics at x."""
         return float((self.gradients(x) * (x - self.centres)).mean() / 2.0)
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient of F, shape (1,)."""
+        """Return the gradient of the weighted mean F at x, shape (1,)."""
         return np.array([self.gradients(x).mean()])
 
     def component(self, i: int, x: Floats) -> Floats:

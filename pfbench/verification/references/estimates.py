@@ -30,7 +30,7 @@ def steps_along(
 
 
 def full_gradient(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
-    """Yield the full gradients g_t = grad f(x_t)."""
+    """Yield the full gradient at each iterate x_t."""
     x = yield
     while True:
         x = yield ask.gradient(x)
@@ -141,7 +141,7 @@ def spider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
 
 
 def page(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
-    """Yield PAGE estimates: the full gradient with probability p and at t = 0, else SPIDER."""
+    """Yield PAGE estimates: at first and with probability p a full gradient, else a SPIDER step."""
     return difference_estimates(ask, rng, s, _coin_rule(rng, s), is_recursive=True)
 
 
@@ -167,7 +167,7 @@ def caspider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
 
 
 def spider_by_smoothness(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
-    """Yield SPIDER estimates whose batches are drawn in proportion to the smoothness L_i.
+    """Yield SPIDER estimates; batches are drawn in proportion to the components' smoothness.
 
     Component i has the probability q_i = L_i/(sum of L_j), and the weight 1/(n q_i).
     """
@@ -250,9 +250,9 @@ def saga(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
 
 
 def sag(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
-    """Yield SAG estimates: the mean of all entries a_i of a gradient table.
+    """Yield SAG estimates: the mean of all entries of a gradient table.
 
-    Before, a_i = grad f_i(x_t) for the i of a batch.
+    Before, the entries of a batch of components are set to their gradients at x_t.
     """
     x = yield
     a = ask.table(x)

@@ -152,9 +152,9 @@ class _VertexCombination:
 
 
 def _step_size(ask: Any, x: Any, g: Any, d: Any, upper: float, s: Any) -> Any:
-    """Return the step size along d: <g, -d>/(L |d|^2) or by line search, and at most `upper`.
+    """Return the step size along d from the smoothness, or by line search; at most `upper`.
 
-    Return 0 if d is not a descent direction.
+    The smoothness L gives <g, -d>/(L |d|^2). Return 0 if d is not a descent direction.
     """
     descent = -float(np.vdot(g, d))
     if descent <= 0.0:

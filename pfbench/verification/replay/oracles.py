@@ -318,7 +318,7 @@ class ReplayOracles(IndexSampling):
     def match_batch(
         self, sample: Any, x: Floats, parts: Sequence[PendingPart] | None = None
     ) -> None:
-        """Match a sample of component gradients at x; see `match_sample`."""
+        """Match a sample of component gradients at x with recorded queries; see `match_sample`."""
         if self.match_sample(
             sample, x, self.window.pending_gradients(x) if parts is None else parts
         ):
@@ -500,7 +500,7 @@ class ReplayTable:
         return self._replay.answer(self._table.replace, sample, x)
 
     def _match_sample(self, kind: str, sample: Any, x: Floats) -> None:
-        """Match a sample at x by queries of the table itself, or else of component gradients."""
+        """Match a sample at x with recorded queries of the table or else of component gradients."""
         replay, window, size = self._replay, self._replay.window, len(sample)
         parts = window.pending_gradients(x)
         own = [part for part in parts if part.query.kind == kind]

@@ -157,7 +157,7 @@ class Bound:
         return (_ROUNDING * start if trial.horizon_multiple > 1 else 0.0), _EXCESS * start
 
     def max_ratio(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
-        """Return the largest ratio of measured value to bound in one run, over all bounds and t."""
+        """Return the largest ratio of measured value to bound in a run, over bounds and steps."""
         if self.statistic in EACH:
             return max(
                 measured / self._bound_value(bound, case, t)

@@ -64,7 +64,7 @@ class Past:
 
     @property
     def error_sq(self) -> float:
-        """Squared norm |e_{t-1}|^2 of the previous error."""
+        """Squared norm of the previous error e_{t-1}."""
         return cast(float, np.vdot(self.error, self.error))
 
     @property

@@ -237,7 +237,7 @@ def decide_share(successes: npt.ArrayLike, limit: float) -> Decision:
 
 
 def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Decision:
-    """Decide an inequality that is claimed for every run or step.
+    """Decide from ratios whether an inequality holds in every run or step.
 
     *violated*: a ratio exceeds 1 by more than rounding. *attained*: the largest ratio is at least
     `ATTAINED`. *within-10*: the largest ratio is at least `WITHIN_10`. *holds*: all other cases.

@@ -98,7 +98,7 @@ def nfwu_inexact(N: int, L: float = 1.0) -> float:
 
 
 def frank_wolfe_open_loop(N: int, L: float = 1.0) -> float:
-    """Return the worst f(x_N) - min f of Frank-Wolfe with steps 2/(t+2) for convex f."""
+    """Return the worst f(x_N) - min f after N Frank-Wolfe steps of sizes 2/(t+2), for convex f."""
     method = FrankWolfe(step="open-loop", iterations=N)
     inner = FunctionClass(L=L, convex=True, delta=math.inf)
     return _solve(method, inner, "last", "suboptimality", has_set=True)
@@ -111,7 +111,7 @@ def gradient_descent(N: int, L: float = 1.0) -> float:
 
 
 def _measure_mapping(ask: Any, states: list[State], lam: float) -> Iterator[Any]:
-    """Yield the gradient mapping with step lam at each of x_0 .. x_{N-1}."""
+    """Yield the gradient mapping with step lam at each iterate but the last."""
     for x in (ask.start(), *(state.x for state in states[:-1])):
         yield (x - ask.prox(x, ask.gradient(x), lam)) / lam
 
@@ -269,7 +269,7 @@ def min_gap_bound(N: int) -> float:
 
 
 def open_loop_bound(N: int) -> float:
-    """Return the bound of theorem 1 of Jaggi 2013 on f(x_N) - min f.
+    """Return the bound of theorem 1 of Jaggi 2013 on f(x_N) - min f after N steps.
 
     It is 2 C/(N+2).
     """

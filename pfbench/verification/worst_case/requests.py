@@ -257,7 +257,7 @@ def _check_case(
 def measure_on_worst_function(
     problem: WorstFunction, method: Algorithm, worst: ComputedWorstCase
 ) -> float:
-    """Return the expected measure of a method, over all draws, on its worst-case function."""
+    """Return a method's expected measure on its worst-case function, over all draws."""
 
     def points(rng: np.random.Generator) -> list[Any]:
         run = Steps(problem, method, bundle=Oracles, streams={"algorithm": rng})
