@@ -245,7 +245,7 @@ def formula(
 
 @dataclass(frozen=True)
 class PowerProduct:
-    """Function that returns a product of powers of named numbers, without constant factors."""
+    """Function for a product of powers of named numbers; numbers without a unit are left out."""
 
     powers: Mapping[str, float]
 

@@ -111,7 +111,7 @@ class SearchedStatement:
         self.refusal = unknown and f"assumptions that are not understood: {unknown}"
 
     def admits(self, name: str, value: int) -> bool:
-        """Return whether the claim's conditions admit this value of n or of d.
+        """Return whether the claim's conditions admit a value of the size `name`, n or d.
 
         Only conditions that compare n or d with an integer are tested.
         """

@@ -78,7 +78,7 @@ class Fault:
 
     @property
     def is_late(self) -> bool:
-        """Whether the fault acts only after many steps or beyond a threshold."""
+        """Whether the fault acts only after many steps, or on values beyond a threshold."""
         return self.operator.startswith("late-")
 
     @property

@@ -34,7 +34,7 @@ from pfbench.verification.faults.reachability import list_reached_parts
 
 
 def generate_faults(algorithm: Any, *, late: bool = False) -> list[Fault]:
-    """Return all generated faults of an algorithm, in the order of the source.
+    """Return all generated faults of an algorithm, in the order of the source code.
 
     Operators change the functions that runs and the theorem's schedule call. For a built-in method
     these are functions of pfbench's algorithms and estimators. For a user-defined method they are

@@ -59,7 +59,7 @@ class CondgCall:
     def is_answer_off_line_search_path(self) -> bool:
         """Whether the returned point is known not to lie on the path of exact line search.
 
-        This is known where phi falls below its value at that point, or where the search ends.
+        This is known if the objective falls below its value at that point, or if the search ends.
         """
         return self._replay[1]
 

@@ -20,7 +20,7 @@ def frank_wolfe_moves(
     estimate: EstimateGenerator,
     gamma: Callable[[int], float] | None = None,
 ) -> Iterator[State]:
-    """Run Frank-Wolfe: step by gamma_t toward the vertex v_t of the set that minimises <g_t, v>.
+    """Run Frank-Wolfe: step by gamma_t toward the point v_t of the set that minimises <g_t, v>.
 
     The step is x_{t+1} = (1 - gamma_t) x_t + gamma_t v_t; g_t is the gradient estimate at x_t.
     """
