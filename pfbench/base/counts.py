@@ -13,8 +13,10 @@ from pfbench.base.names import unknown_name_error
 class OracleKind(StrEnum):
     """Kind of counted oracle calls; its string value is the name of its count, such as `sfo`.
 
-    To add a kind, add a member here, a field to `Counts` and `Budget`, a counting method to the
-    oracle bundle, and a word to ``cli/schemas/spec.json``. All other lists derive from this one.
+    To add a kind, add a member here, a field to `Counts` and `Budget`, and a name to the first line
+    of ``oracles/ledger.py``. Charge the calls in ``oracles/bundle.py``, and in the independent
+    ``verification/instruments/oracle_tally.py``. Add a word to the lists in ``cli/schemas/`` and to
+    ``docs/counting.md``. Columns, budgets, labels and tables derive from this class.
     """
 
     meaning: str
