@@ -45,7 +45,12 @@ _MEANINGS = {
 
 
 class Verdict(StrEnum):
-    """Verdict on a claim; its string value is the word in JSON and stores."""
+    """Verdict on a claim; its string value is the word in JSON and stores.
+
+    ``docs/claims.md`` has the conditions. The words are also explained in ``docs/glossary.md``,
+    ``docs/reviewing-a-rate.md``, ``docs/notebooks/claimed-rate.ipynb``, ``SKILL.md``, and in the
+    help of ``cli/verify.py``: change all of them together.
+    """
 
     HOLDS = "holds"
     WITHIN_10 = "within-10"
