@@ -109,7 +109,10 @@ def _labels_with_runs(
 
 
 def restrict_to_labels(suite: Spec, labels: Collection[str]) -> Spec:
-    """Return a suite that has only the algorithms with these labels."""
+    """Return a suite that has only the algorithms with these labels, and all tuned methods.
+
+    `drop_methods_without_search` removes tuned methods, which are in the plan of the tuning.
+    """
     selectors = tuple(entry for entry in suite.study.algorithms if entry.label in labels)
     return suite.map_studies(lambda study: replace(study, algorithms=selectors))
 
