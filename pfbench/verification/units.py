@@ -42,7 +42,7 @@ CONSTANTS: Mapping[str, Unit] = {
 
 QUANTITIES: Mapping[str, Unit] = {
     **dict.fromkeys(("objective", "value", "fw_gap", "fw_gap_lower", "suboptimality"), VALUE),
-    **dict.fromkeys(("gradient_mapping_sq", "estimator_error"), SQUARE),
+    **{"gradient_mapping_sq": SQUARE, "estimator_error": GRADIENT},
     "gradient_mapping_lambda": STEP,
     **dict.fromkeys(("coin", *COUNTED), NUMBER),
 }
