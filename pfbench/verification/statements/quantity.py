@@ -140,9 +140,9 @@ _least_value = lru_cache(maxsize=8)(_minimise)
 
 
 def _gap(problem: Any, x: Any) -> float:
-    """Return the Frank-Wolfe gap at x, or 0 if rounding makes it negative."""
+    """Return the upper end of the Frank-Wolfe gap at x, or 0 if rounding makes it negative."""
     g = problem.gradient(x)
-    return max(0.0, float(np.vdot(g, x)) - float(problem.set.minimum(g)[1]))
+    return max(0.0, float(np.vdot(g, x)) - float(problem.set.minimum(g)[0]))
 
 
 def _minimising_methods(problem: Any) -> Iterator[Any]:

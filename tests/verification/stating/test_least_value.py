@@ -1,10 +1,12 @@
 """A least value that nobody stated is certified by the Frank-Wolfe gap, or refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import pfbench as pf
-from pfbench.verification.statements.quantity import ACCURACY, as_function, minimum_value
+from pfbench.verification.statements.quantity import ACCURACY, _gap, as_function, minimum_value
 from pfbench.verification.subject import NotTestable
 
 
@@ -19,6 +21,11 @@ def test_no_point_is_below_a_certified_value(selected):
     for vertex in (problem.set.lo(g), problem.set.lo(-g)):
         assert problem.value(vertex) >= least - ACCURACY * gap
     assert as_function(problem, "suboptimality")(x) == pytest.approx(problem.value(x) - least)
+
+
+def test_a_minimum_within_bounds_certifies_by_its_lower_one():
+    body = SimpleNamespace(minimum=lambda g: (-2.0, -1.0))
+    assert _gap(SimpleNamespace(gradient=lambda x: x, set=body), np.ones(1)) == 3.0
 
 
 def test_it_is_that_of_least_squares_where_the_set_leaves_these():
