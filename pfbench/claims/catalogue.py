@@ -54,7 +54,7 @@ ERRATA: Mapping[str, Erratum] = MappingProxyType(
 
 
 def claim(name: str) -> Claim:
-    """Return the claim named `name`; for a user's file or module with one claim, return that claim.
+    """Return the claim named `name`, or the only claim of a user's file or module `name`.
 
     The name of a claim about a method's runs may have a case in brackets; see `make_case`.
 
@@ -76,7 +76,7 @@ def claim(name: str) -> Claim:
 
 
 def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
-    """Return the claims to test: those named, or all claims of a quick or a full verification.
+    """Return the claims to test: those named or, without names, all claims of the given effort.
 
     The name of a method stands for all claims about it, and a pattern like ``*-table1-*`` for all
     claims that match it. FILE.py, FILE.py:NAME and MODULE:NAME stand for user-defined claims.

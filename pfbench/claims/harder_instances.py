@@ -255,7 +255,7 @@ def instance_selector(item: Instance) -> str:
 def _iterate_fitting_instances(
     claim: Claim, among: Iterable[tuple[str, str, Instance]] | None = None
 ) -> Iterator[_Candidate]:
-    """Yield catalogue instances that are like those of a claim and meet its assumptions.
+    """Yield catalogue instances that resemble a claim's instances and meet its assumptions.
 
     The features are those of the claim's own instances: set, penalty and norm. An assumption that
     names no word of `ASSUMPTIONS` counts as one that no catalogue instance satisfies.

@@ -150,7 +150,7 @@ def add_gradients(
 def add_differences(
     rows: TaskData, indices: Integers, weights: Floats, theta: Floats, other: Floats, g: Floats
 ) -> None:
-    """Add weight * (gradient at theta - at other) of each sampled loss to its task's row of g."""
+    """Add weight * (gradient at theta - gradient at other) of each sampled loss to its row of g."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         t, a, c = rows.task[i], rows.values[i], rows.signs[i]

@@ -195,7 +195,7 @@ def add_slope_differences(
     y: EntryView,
     g: Floats,
 ) -> None:
-    """Add the weighted differences of loss derivatives at x and y at sampled positions to g."""
+    """Add to g, at sampled positions, the weighted differences of loss derivatives at x and y."""
     rows = ObservedRows(entries.indptr, entries.indices)
     for s in range(indices.size):
         k = check_index(indices[s], g.size)
@@ -214,7 +214,7 @@ def add_hessian_vector_products(
     second_derivatives: Floats,
     g: Floats,
 ) -> None:
-    """Add weights times second derivatives times (x - y) at the sampled positions to g."""
+    """Add to g, at sampled positions, the weight times the second derivative times (x - y)."""
     for s in range(indices.size):
         k = check_index(indices[s], g.size)
         g[k] += (

@@ -161,6 +161,6 @@ def restore_layers(like: Any, x: Any) -> Any:
 
 
 def flatten_layers(like: Any, value: Any) -> Any:
-    """Return a dict of layers as a vector in the layer order of `like`; other values unchanged."""
+    """Return a dict of layers as a vector in the layer order of `like`, other values unchanged."""
     named = isinstance(like, Layers) and isinstance(value, Mapping)
     return like.replace(value).vector if named else value

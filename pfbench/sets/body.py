@@ -182,7 +182,7 @@ class ConvexBody(ArrayDataclass, ABC):
         """
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (lower, upper) bounds of the minimum of <g, v> over the set, equal by default.
+        """Return lower and upper bounds, equal by default, of the minimum of <g, v> over the set.
 
         Raises
         ------

@@ -129,7 +129,7 @@ class UnitFlowPolytope(VectorConvexBody):
         return choice
 
     def _find_edge_on_cycle(self) -> int:
-        """Return an edge of a cycle of a graph that is not acyclic.
+        """Return an edge on a cycle of a graph that is not acyclic.
 
         It is found by walking back among the nodes without a topological position.
         """

@@ -130,7 +130,7 @@ class PartitionMatroid(Matroid):
         return bool((counts <= self.capacities).all())
 
     def greedy_basis(self, order: Integers) -> Integers:
-        """Return the elements that come first in the order, up to the capacity of each class."""
+        """Return the first elements in the order, of each class at most as many as its capacity."""
         labels = self.labels[order]
         sorted_ = np.argsort(labels, kind="stable")
         starts = np.searchsorted(labels[sorted_], np.arange(self.capacities.size))

@@ -82,7 +82,7 @@ class NuclearBall(MatrixBall, NormBall):
         return RankOne(u, v, -self.radius, _pattern_or_none(operator))
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (lower, upper) bounds of the minimum of <g, v>: -radius times g's spectral norm.
+        """Return lower and upper bounds of min <g, v>, which is -radius times g's spectral norm.
 
         For up to 250 000 entries, both bounds are exact up to
         rounding. For larger matrices, Lanczos certifies them to a relative width of 1e-3. The

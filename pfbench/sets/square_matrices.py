@@ -136,7 +136,7 @@ class Spectrahedron(ConvexBody):
         return RankOne(u, u, self.radius)
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return certified bounds of the minimum of <g, v>: radius times g's smallest eigenvalue.
+        """Return certified bounds of min <g, v>, which is radius times g's smallest eigenvalue.
 
         The upper bound is a Rayleigh quotient. The lower bound mu is proved by a successful
         Cholesky factorisation of g - mu I, with a margin for rounding errors: S. Rump,

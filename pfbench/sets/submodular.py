@@ -74,7 +74,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         return value
 
     def _spot_check_submodular(self) -> None:
-        """Raise if f is not submodular for two elements and a random set, in one of 64 trials."""
+        """Raise if f violates submodularity in one of 64 trials with random elements and sets."""
         rng = np.random.default_rng(0)
         for _ in range(_SPOT_CHECKS if self.d > 1 else 0):
             order = rng.permutation(self.d)

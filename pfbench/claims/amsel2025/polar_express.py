@@ -83,7 +83,7 @@ class PolarExpressBall(OrthogonalisedBall):
 
     @cached_property
     def coefficients(self) -> Coefficients:
-        """Coefficients of the polynomials p_1, ..., p_T, which are applied one after the other."""
+        """Coefficients of the polynomials that are applied one after the other."""
         low, high, triples = self.low, 1.0, []
         for _ in range(self.steps):
             triples.append(best_triple(low, high, self.q))
@@ -265,7 +265,7 @@ class FaultyCoefficients(OverriddenOracles):
         raise NotImplementedError
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> computed with the faulty coefficients."""
+        """Return the minimiser of <g, v> over the ball, computed with the faulty coefficients."""
         ball = self._original.norm
         triples = self.corrupt_coefficients(ball.coefficients)
         return -ball.radius * quintic_iterations(g / np.linalg.norm(g), triples)

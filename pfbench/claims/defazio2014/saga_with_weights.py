@@ -43,7 +43,7 @@ ROUNDING = 1e-12
 
 
 def make_four_rows(weight: float) -> WeightedRows:
-    """Return four quadratics on the line, with curvatures 1 to 4 and weights 1, 1, 1, `weight`.
+    """Return four quadratics of one variable, with curvatures 1 to 4, weights 1, 1, 1, `weight`.
 
     The last row has the weight `weight`.
     """
@@ -84,7 +84,7 @@ UNBIASED = Claim(
 
 
 def make_first_row(n: int, mu: float, weight: float = 1.0) -> WeightedRows:
-    """Return n quadratics on the line: the first has curvature 1, and the others mu.
+    """Return n quadratics of one variable: the first has curvature 1, and the others mu.
 
     The first has the weight `weight`, and the others 1.
     """

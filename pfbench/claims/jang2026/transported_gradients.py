@@ -116,7 +116,7 @@ def _set_run(function: FiniteSum, norm: str, K: int, step: float, weight: float)
 
 
 def make_cube(norm: str, d: int) -> Any:
-    """Return |x|^3/6 from the start 4/sqrt(d) (1, ..., 1), from which steps lead straight to 0."""
+    """Return |x|^3/6, started at 4/sqrt(d) times the vector of ones; steps lead straight to 0."""
     cube = CubedNorm(rho=1.0, set=WholeSpace(d), start_point=np.full(d, 4.0 / math.sqrt(d)))
     return _set_run(cube, norm, 200, 0.01, 0.1)
 
@@ -149,7 +149,7 @@ def make_noisy_log_cosh(K: int, begin: float, sigma: float, step: float, weight:
 
 
 def bias_bound(k: float, L2: float, s: float, alpha: float) -> float:
-    """Return the bound of the dual norm |e_k|_* of the gradient estimate's bias in step k."""
+    """Return the bound of |e_k|_*, the dual norm of the gradient estimate's bias in step k."""
     left = math.pow(1.0 - alpha, k - 1.0)
     return L2 * s**2 * (1.0 - alpha) / (2.0 * alpha**2) * (1.0 - left)
 

@@ -32,7 +32,7 @@ ROUNDING = 1e-9
 
 
 def polar_factor_distance_bound(delta: float, degree: int, steps: int) -> float:
-    """Return an upper bound of |X_q - polar factor| after q = `steps` Newton-Schulz steps.
+    """Return an upper bound of |X_q - polar factor|, X_q the matrix after q Newton-Schulz steps.
 
     It is 1 - sqrt(1 - delta_0^((kappa+1)^q)), the bound of |X_q - polar factor|. kappa is `degree`,
     and q is `steps`.
@@ -289,7 +289,7 @@ class FaultyMatrixPolynomial(OverriddenOracles):
         raise NotImplementedError
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> that is computed by the faulty polynomial."""
+        """Return the minimiser of <g, v> over the ball that the faulty polynomial computes."""
         return -self._original.norm.radius * self.polynomial(g / np.linalg.norm(g))
 
 
@@ -315,7 +315,7 @@ class FaultyNewtonSchulzForQuintic(FaultyMatrixPolynomial):
     """Faulty linear minimisation by Newton-Schulz steps, which converge, instead of the quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return X_q, the result of Newton-Schulz steps of degree 2."""
+        """Return the result of Newton-Schulz steps of degree 2 from X."""
         return newton_schulz(X, 2, self._original.norm.steps)
 
 
@@ -323,7 +323,7 @@ class FaultySingleQuinticStep(FaultyMatrixPolynomial):
     """Faulty linear minimisation by only one step of the quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return X_1, the matrix after one step of the quintic."""
+        """Return the result of one step of the quintic polynomial from X."""
         return quintic_iterations(X, [QUINTIC])
 
 
@@ -331,5 +331,5 @@ class FaultyQuinticForNewtonSchulz(FaultyMatrixPolynomial):
     """Faulty linear minimisation by steps of the quintic instead of Newton-Schulz steps."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return X_q, the matrix after q steps of the quintic."""
+        """Return the result of steps of the quintic polynomial from X."""
         return quintic_iterations(X, [QUINTIC] * self._original.norm.steps)

@@ -58,7 +58,7 @@ def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tu
 def compute_printed_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float
 ) -> float:
-    """Return kim2026's upper bound of Muon's mean |grad f|_*, as printed in the line before (8).
+    """Return kim2026's upper bound of Muon's mean |grad f|_*, as printed before its equation (8).
 
     The orthogonaliser has epsilon_q = 1 - lo.
     """
@@ -257,7 +257,7 @@ def min_gradient_descent_steps(d: int) -> float:
 def check_separation(
     trial: Trial, instance: Instance, problem: Any
 ) -> Iterator[tuple[str, Decision]]:
-    """Test that uSCG reaches a target in K steps that gradient descent misses in more steps.
+    """Test that uSCG reaches a target in K steps, which gradient descent misses even in more steps.
 
     Gradient descent makes fewer than `min_gradient_descent_steps` steps, with each of several step
     sizes.

@@ -97,7 +97,7 @@ def check_affine_invariance(trial: Trial) -> Evidence:
 
 
 def _nearly_tied(problem: IndefiniteQuadratic, x: Any, size: float) -> bool:
-    """Return whether two vertices nearly minimise <grad f(x), v>: a run may choose either."""
+    """Return whether <grad f(x), v> is nearly minimal at two vertices: a run may choose either."""
     best, second = np.partition(problem.gradient(x), 1)[:2]
     return bool(second - best <= 1e-6 * size)
 
@@ -222,7 +222,7 @@ WELL = make_instance(double_well, d=32)
 
 
 def check_local_gap_bound(trial: Trial) -> Evidence:
-    """Test that the gap bounds f(x_t) minus the minimum of f in a convex region around x_t."""
+    """Test that f(x_t) minus the minimum of f in a convex region around x_t is at most the gap."""
     parts = {}
     count = trial.choose_by_effort(3, 20)
     for seed in trial.seeds(count, "problems"):

@@ -53,7 +53,7 @@ def make_sum(p: int) -> NormedProblem:
 
 
 def make_product() -> NormedProblem:
-    """Return f = x y with two layers, whose own smoothness constants are 0, while L = 2.
+    """Return f = x y with two layers, each of smoothness 0, and with joint smoothness L = 2.
 
     The radii of the layers are 0.5 and 2.
     """
@@ -127,7 +127,7 @@ def check_steps_by_own_layer_smoothness(trial: Trial, instance: Instance, proble
 
 
 def make_network(W_2: float) -> TwoLayerNetwork:
-    """Return the loss (W_2 tanh(W_1) - 0.2)^2/2 of a network of two numbers; W_1 starts at 0.3."""
+    """Return the loss (W_2 tanh(W_1) - 0.2)^2/2 of two scalar weights; W_1 starts at 0.3."""
     return TwoLayerNetwork(
         features=np.ones((1, 1)),
         targets=np.full((1, 1), 0.2),
@@ -139,7 +139,7 @@ def make_network(W_2: float) -> TwoLayerNetwork:
 
 @check_each_instance({"off": ROUNDING}, combine_all)
 def check_dependence_on_other_layers(trial: Trial, instance: Instance, problem: Any) -> Parts:
-    """Test that the derivative in W_1 depends on W_2 as stated, at two values of W_2.
+    """Test the stated dependence of the derivative in W_1 on W_2, at two values of W_2.
 
     As the two derivatives differ, no constant of the first layer alone bounds the change.
     """
@@ -163,7 +163,7 @@ def check_dependence_on_other_layers(trial: Trial, instance: Instance, problem: 
 
 
 def make_wide(norm: str) -> NormedProblem:
-    """Return a two-layer network's loss with 40 rows, 4 inputs, 3 hidden units; |W_2| <= 1.5."""
+    """Return a two-layer network's loss: 40 data rows, 4 inputs, 3 hidden units, |W_2| <= 1.5."""
     rng = np.random.default_rng(0)
     features = rng.standard_normal((40, 4)) / 2.0
     targets = np.tanh(features @ rng.standard_normal((4, 1)))

@@ -51,7 +51,7 @@ def make_square(lmo: str) -> NormedProblem:
 
 
 def make_network(norm: str) -> NormedProblem:
-    """Return a two-layer network's loss with 40 rows, 5 inputs, 4 hidden units and 3 outputs."""
+    """Return a two-layer network's loss: 40 data rows, 5 inputs, 4 hidden units and 3 outputs."""
     return cast(NormedProblem, make_problem("two-layer-network", set="none", norm=norm))
 
 

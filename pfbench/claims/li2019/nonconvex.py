@@ -106,7 +106,7 @@ def check(trial: Trial) -> Evidence:
 
 
 def _full_gradients_to_halvings(trial: Trial, tested: SolvedProblem, halvings: int) -> float:
-    """Return the full gradients until the first gap bound is halved `halvings` times, or inf."""
+    """Count the full gradients until the first gap bound is halved `halvings` times, or inf."""
     target = tested.constants.delta * 2.0**-halvings
     for _, _, step in follow_inner_iterations(trial, tested, halvings):
         if tested.gap(step.state.x) <= target:

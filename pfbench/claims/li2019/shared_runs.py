@@ -137,7 +137,7 @@ def make_solved_families(
     kappas: Sequence[float],
     seeds: int = 1,
 ) -> dict[str, SolvedProblem]:
-    """Return a set of test problems with known minima for each of `seeds` seeds, by name.
+    """Return test problems with known minima by name, one set for each of `seeds` seeds.
 
     A set has a strongly convex quadratic for each minimiser location and kappa, one with a
     singular Hessian, and matrix regression.

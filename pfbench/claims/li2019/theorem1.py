@@ -117,7 +117,7 @@ def lo_first_term(L: float, D: float, sigma_hat: float, delta0: float, T: int) -
 
 
 def lo_second_term(L: float, sigma_hat: float, T: int) -> float:
-    """Return 2 T N_t, the second term of the linear minimisations' bound in T N_t inner iterations.
+    """Return 2 T N_t, a term of the LO bound for T outer iterations of N_t inner iterations each.
 
     Half of this term is one linear minimisation in each of N_t T inner iterations.
     """

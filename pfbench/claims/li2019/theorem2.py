@@ -25,7 +25,7 @@ def batch_size(L: float, L_max: float, sigma_hat: float) -> int:
 
 
 def component_gradient_count(n: int, N: int, m: int, T: int) -> int:
-    """Return T (n + 2 m N), the component gradients of T outer by N inner steps with batch m.
+    """Return T (n + 2 m N), the component gradients of T outer times N inner steps with batch m.
 
     N is the number of inner iterations in each of them.
     """

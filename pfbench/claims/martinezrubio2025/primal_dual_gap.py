@@ -146,7 +146,7 @@ OPTIMISTIC: Bounds = MappingProxyType({"printed": paper_short_gap_bound})
 def check_gaps(
     trial: Trial, *, follow: Callable[[Trial, Problem], Gaps], bounds: Bounds, is_path: bool = True
 ) -> Evidence:
-    """Test in each step that the gap is within `bounds`, and the ratio from `follow` <= 1."""
+    """Test in each step that the gap is within `bounds`, and the ratio from `follow` at most 1."""
     ratios: dict[str, list[float]] = {}
     for instance in trial.claim.instances:
         name = instance.label

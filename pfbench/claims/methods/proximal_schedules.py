@@ -25,7 +25,7 @@ def gradient_descent_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def rspg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return RSPG's parameters: step 1/(2L), and T and b so that each error term is epsilon/2."""
+    """Return RSPG's parameters: step 1/(2L), with T and batch b for two error terms epsilon/2."""
     L = mean_smoothness(c)
     T, b = 16.0 * L * c.delta / epsilon, 12.0 * c.sigma2 / epsilon
     return {"iterations": T, "batch": b, "step": 0.5 / L}
@@ -75,7 +75,7 @@ def saga_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def sarah_step(c: Constants, p: float) -> float:
-    """Return SARAH's step size for a loop of p steps, 2/(L (1 + sqrt(1 + 4(p-1)/b)))."""
+    """Return SARAH's step 2/(L (1 + sqrt(1 + 4(p-1)/b))) for a loop of p steps with batch b."""
     b = round_up(math.sqrt(c.n))
     return 2.0 / (mean_smoothness(c) * (1.0 + math.sqrt(1.0 + 4.0 * (p - 1.0) / b)))
 
@@ -108,7 +108,7 @@ def spider_schedule(epsilon: float, c: Constants) -> Printed:
 def spiderboost_schedule(
     epsilon: float, c: Constants, *, constant: float, step: float = 0.5
 ) -> Printed:
-    """Return the parameters of SpiderBoost: sqrt n as period and batch, the step `step`/L, and T.
+    """Return the parameters of SpiderBoost: period and batch sqrt n, step `step`/L, iterations T.
 
     T is such that E|G|^2 <= constant L Delta/T = epsilon^2.
     """

@@ -62,7 +62,7 @@ def loopless_probability(n: int) -> float:
 
 
 def table_sizes(n: int) -> tuple[int, float]:
-    """Return ZeroSARAH's batch b = sqrt n, and the chance q that a step replaces a table entry."""
+    """Return ZeroSARAH's batch b = sqrt n, and the chance q that a step replaces a given entry."""
     b = round_up(math.sqrt(n))
     return b, 1.0 - (1.0 - 1.0 / n) ** b
 

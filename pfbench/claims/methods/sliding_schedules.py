@@ -79,7 +79,7 @@ def convex_bound(c: Constants, N: float) -> float:
 
 
 def convex_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of gradient sliding for convex f: L_f, D and the smallest N."""
+    """Return the parameters of gradient sliding for convex f: L_f, D and the iterations N."""
     N = smallest_horizon(partial(convex_bound, c), epsilon)
     return {"iterations": N, "smoothness": c.L_f, "diameter": c.D}
 
@@ -101,7 +101,7 @@ def ncgs_spider_schedule(epsilon: float, c: Constants, sampling: str = "uniform"
 
 
 def cgs_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of CGS: the restarts, and 8 sqrt(L/sigma_hat) inner iterations each.
+    """Return the parameters of CGS: the restarts, and 8 sqrt(L/sigma_hat) inner iterations in each.
 
     The number of restarts is log2(delta0/epsilon), and at least 1.
     """

@@ -114,7 +114,7 @@ def travel_bound(rho: float, gammas: float) -> float:
 def check_distance(
     trial: Trial, instance: Instance, problem: Any, *, is_constrained: bool
 ) -> Parts:
-    """Test |x_k| <= rho for SCG, or |x_k - x_1| <= rho gamma (k - 1) for uSCG.
+    """Test |x_k| <= rho for SCG, or |x_k - x_1| <= rho times the sum of step sizes for uSCG.
 
     The norm is the problem's. The former is tested if `is_constrained`.
     """

@@ -143,7 +143,7 @@ class IndependentNoise(NoisyGradient):
         return np.asarray(self.gradient(x) + values.mean(axis=0))
 
     def noise_constants(self, constants: Constants, start: Floats) -> dict[str, tuple[float, str]]:
-        """Return the constant sigma2, the variance of a draw of the noise, with its reason."""
+        """Return the constant sigma2, the noise variance, with the reason for its value."""
         return {"sigma2": (start.size * self.noise.moment(2.0), "d variances of an entry: exact")}
 
 
@@ -264,7 +264,7 @@ _SEEDS = 3
 
 
 def gradient_floor_of_averaged_signs(sigma: float) -> float:
-    """Return sigma/sqrt(3), the size of |grad f| at which runs with averaged signs settle."""
+    """Return sigma/sqrt(3), the size at which |grad f| settles in runs with averaged signs."""
     return sigma / math.sqrt(3.0)
 
 

@@ -48,7 +48,7 @@ def calls_to_reduce(
     starting_fraction: float,
     **overrides: Any,
 ) -> list[float]:
-    """Return the LO calls until f - min f falls from a first gap to given fractions of that gap.
+    """Return the numbers of LO calls until f - min f falls from a first gap to fractions of it.
 
     The first gap is `starting_fraction` of f - min f after the first step. Linear minimisations
     before this gap is reached are not counted. A target that is never

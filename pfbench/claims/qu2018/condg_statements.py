@@ -37,7 +37,7 @@ def make_centred_simplex_quadratic(d: int) -> IndefiniteQuadratic:
 
 
 def make_tilted_simplex_quadratic(d: int, offset: float) -> IndefiniteQuadratic:
-    """Return a quadratic on the simplex whose first proximal point is far from the start e_0.
+    """Return a quadratic on the simplex; its first proximal point is far from the start e_0.
 
     It is |x - c|^2/2 plus `offset` x_0. The prox is a mean of all other vertices, so it is far from
     u.

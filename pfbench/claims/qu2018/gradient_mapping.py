@@ -35,7 +35,7 @@ def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
 
 
 def minimiser_distance_and_norm(problem: IndefiniteQuadratic) -> tuple[float, float]:
-    """Return |theta_0 - theta*| and |theta*| for the minimiser theta*, or upper bounds of them.
+    """Return the start's distance to the minimiser and the minimiser's norm, or upper bounds.
 
     On a box, theta* is the end of the first coordinate. On other sets the bounds are the diameter
     D and the largest norm M.
@@ -162,7 +162,7 @@ Sample = Callable[[int], tuple[float, float, float]]
 def check_means_and_exact_counts(
     trial: Trial, samples: Mapping[str, Sample], max_samples: int
 ) -> Evidence:
-    """Test that means are within bounds, and that component gradient counts are as claimed."""
+    """Test that each sample's mean is within its bound, and its SFO count is as claimed."""
     parts, counts, runs = {}, {}, 0
     for name, sample in samples.items():
 
@@ -241,7 +241,7 @@ class ScheduleSweep:
     def decide_exponent_by_best_steps(
         self, rows: SeedRows[int, list[RunCost]], claimed: float
     ) -> dict[str, Decision]:
-        """Decide how SFO calls to the target grow in 1/epsilon, for the best step sizes of a grid.
+        """Decide how SFO calls to the target grow in 1/epsilon, with the best step size of a grid.
 
         For each run the best schedule of a small grid counts; `rows` are the runs of the theorem's
         schedule. The result is empty for quick effort, and for a method without the parameter

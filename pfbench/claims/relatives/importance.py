@@ -92,7 +92,7 @@ LAW = Claim(
 
 
 def sliding_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
-    """Return the parameters of ncgs-spider with importance sampling; L is the mean of the L_i.
+    """Return ncgs-spider's parameters for importance sampling; L is the mean component smoothness.
 
     Components are drawn in proportion to their L_i.
     """
@@ -113,7 +113,7 @@ def sharper_mapping_bound(c: Constants, parameters: Any) -> float:
 
 
 def gradient_mapping_sq(problem: Any, x: Any) -> float:
-    """Return the squared gradient mapping at x for the step size 1/L, L the mean of the L_i.
+    """Return the squared gradient mapping at x for step 1/L, L the mean component smoothness.
 
     G = L (x - P(x - grad f(x)/L)).
     """
@@ -185,7 +185,7 @@ ACCURACY = 2.0
 
 
 def uniform_draw_parameters(c: Constants) -> dict[str, Any]:
-    """Return spider-fw's parameters for uniform sampling; L is the root mean square of the L_i."""
+    """Return spider-fw's parameters for uniform sampling, with the root mean square L_i as L."""
     return get_parameters(SpiderFW.theory(ACCURACY, c))
 
 

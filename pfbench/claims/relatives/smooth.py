@@ -38,7 +38,7 @@ def gradient_sq_bound(constants: Constants, parameters: Any) -> float:
 
 
 def page_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
-    """Return the parameters of page: its batch and probability, and 0.8 times the largest step.
+    """Return the parameters of page: batch, probability, and 0.8 times the largest valid step.
 
     The batch is b = sqrt n, and the probability b/(n + b).
 

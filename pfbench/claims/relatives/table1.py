@@ -89,7 +89,7 @@ def make_ball_slope_problem(
 
 
 def uniform_simplex_problem(epsilon: float = 0.06, n: int = 4) -> SeparableQuadratic:
-    """Return |x - 1/d|^2/2 on the simplex of d = 2/epsilon vertices, from a vertex.
+    """Return |x - 1/d|^2/2 on the simplex of d = 2/epsilon vertices, started at a vertex.
 
     All components are equal. After t linear minimisations, at most t + 1 entries are positive. So
     f(x) - min f >= (1/(t+1) - 1/d)/2 for every method.

@@ -81,7 +81,7 @@ def convex_rate_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]
 
 
 def contraction_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
-    """Yield (f(x_{k+1}) - f*)/(f(x_k) - f*)/(1 - mu/(4L)) for radii mu |x_k - x*|/(2L)."""
+    """Yield (f(x_{k+1}) - f*)/((1 - mu/(4L))(f(x_k) - f*)) for radii mu |x_k - x*|/(2L)."""
     c, x = problem.constants(problem.start()), problem.start()
     mu = float(np.linalg.eigvalsh(problem.hessian_matrix)[0])
     for _ in range(trial.choose_by_effort(30, 200)):

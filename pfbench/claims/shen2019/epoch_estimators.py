@@ -143,7 +143,7 @@ def estimate_error(step: StepRecord, gradient: Floats) -> Floats:
 
 
 def _is_normalised_or_scaled(g: Floats, gradient: Floats) -> bool:
-    """Return whether g, which a method passes to `lo`, is a scaled gradient or has length 1.
+    """Return whether g, a vector passed to `lo`, is a multiple of the gradient or has length 1.
 
     Then the vector is not the estimate itself. A vector of the gradient's length counts as the
     estimate.

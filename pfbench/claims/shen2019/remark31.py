@@ -27,7 +27,7 @@ from pfbench.verification.units import GRADIENT, VALUE, formula
 
 
 def restart_count(probability_that_all_miss: float) -> int:
-    """Return the number k of runs that all have a large gap with at most the given probability.
+    """Return the least number of runs that all have a large gap with at most this probability.
 
     A run misses if its gap V is above twice the bound of E V, which has at most the probability
     1/2.

@@ -81,7 +81,7 @@ def check_sagafw_rate(trial: Trial) -> Evidence:
 
 
 def _sfo_to_gap_share(trial: Trial, problem: LogCosh, share: float, seed: int) -> float:
-    """Return a run's component gradients until its gap is `share` times the first gap.
+    """Return a run's number of component gradients until the gap is `share` times the first gap.
 
     The n component gradients that fill the table are not counted. The result is infinite if the run
     ends before.

@@ -112,7 +112,7 @@ def _min_sfo_to_target(trial: Trial, problem: RotatingBowl, seed: int) -> float:
 def calls_to_target(
     trial: Trial, problem: Problem, algorithm: Algorithm, epsilon: float, seed: int, max_sfo: float
 ) -> float:
-    """Return a run's component gradients until |G| <= epsilon, G the gradient mapping.
+    """Return the number of component gradients until |G| <= epsilon, G the gradient mapping.
 
     If that fails, the result is infinite.
 

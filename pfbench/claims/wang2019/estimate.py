@@ -26,7 +26,7 @@ BOWL: Instance = make_instance(TURNING.build, n=64, curvature=2.0, d=8)
 
 
 def decide_error_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[str, Decision]:
-    """Decide if the estimate is exact once an epoch, and if its error meets the bound in between.
+    """Decide whether the estimate is exact once an epoch, and meets its error bound in between.
 
     The result is empty if the method under test does not yield its estimates.
 

@@ -17,7 +17,7 @@ from pfbench.verification import Claim
 
 
 def best_batch_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the batch n^(2/3) that the claimed rate needs; the schedule has another batch.
+    """Return the batch n^(2/3) that the claimed rate needs, unlike the schedule's batch.
 
     The batch of the catalogue's schedule is at most epsilon^(-4/3).
     """
@@ -30,7 +30,7 @@ def online_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]
 
 
 def online_spider_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the parameters of the online form: batch and period sqrt B, reference batch B.
+    """Return the parameters of the online form: reference batch B, batch and period sqrt B.
 
     B is 16 sigma^2/epsilon^2.
     """

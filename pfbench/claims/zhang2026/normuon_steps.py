@@ -57,7 +57,7 @@ def count_steps(m: float, L: float, delta: float, epsilon: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class RowAnswers(FiniteSum):
-    """Oracle that answers with gradients of a function F that is built along the run; X_0 = 0.
+    """Oracle that answers with gradients of a function F that is built along the run from X_0 = 0.
 
     Attributes
     ----------
