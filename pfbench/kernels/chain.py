@@ -93,7 +93,7 @@ def write_chain_gradient(y: Floats, g: Floats) -> None:
 
 @compile_serial
 def write_chain_hessian(y: Floats, diagonal: Floats, off_diagonal: Floats) -> None:
-    """Write the tridiagonal Hessian of the zero chain H_T at y to two arrays.
+    """Write the tridiagonal Hessian of the zero chain H_T at y to `diagonal` and `off_diagonal`.
 
     `diagonal` has shape (T,). `off_diagonal`, shape (T - 1,), has the entries (i, i + 1).
     """
@@ -166,7 +166,7 @@ def write_gradients(indices: Integers, x: Floats, length: int, scale: float, out
 def write_block_hessians(
     x: Floats, length: int, scale: float, diagonals: Floats, off_diagonals: Floats
 ) -> None:
-    """Write the Hessian of H_T at scale * block of x to a row of both arrays, for each block."""
+    """Write, for each block of x, the Hessian of H_T at scale * block to a row of both arrays."""
     check_size(x, diagonals.size)
     for i in range(x.size // length):
         write_chain_hessian(

@@ -174,7 +174,7 @@ def take_steps_parallel(
     k: int,
     theta: float,
 ) -> tuple[int, bool, float]:
-    """Parallel version of `take_steps_serial`: a thread for each pair of consecutive `bounds`."""
+    """Parallel version of `take_steps_serial`: each thread takes rows between two `bounds`."""
     done = False
     while not done and k + 1 < basis.right.shape[0]:
         before, locations = max(k - 1, 0), basis.left.shape[0]

@@ -60,7 +60,7 @@ class RowData(NamedTuple):
 
     @classmethod
     def from_matrix(cls, matrix: Any, labels: Floats) -> "RowData":
-        """Return the rows of a CSR array whose indices are sorted and without duplicates."""
+        """Return the rows of `matrix`, a CSR array with sorted indices and no duplicates."""
         n, d = matrix.shape
         values = np.ascontiguousarray(matrix.data)
         if matrix.nnz == n * d:
@@ -136,7 +136,7 @@ def dense_dots(a: Floats, x: Floats, y: Floats) -> tuple[float, float]:
 
 @compile_serial
 def dot(indptr: Pointers, indices: Columns, values: Floats, i: int, x: Floats) -> float:
-    """Return <a_i, x> for row i."""
+    """Return the inner product <a_i, x> of row a_i and x."""
     total = 0.0
     if values.ndim == 2:
         total = dense_dot(values[i], x)
@@ -153,7 +153,7 @@ def dot(indptr: Pointers, indices: Columns, values: Floats, i: int, x: Floats) -
 def dots(
     indptr: Pointers, indices: Columns, values: Floats, i: int, x: Floats, y: Floats
 ) -> tuple[float, float]:
-    """Return <a_i, x> and <a_i, y> for row i, which is read once."""
+    """Return <a_i, x> and <a_i, y> for row a_i, which is read only once."""
     at_x = 0.0
     at_y = 0.0
     if values.ndim == 2:
@@ -175,7 +175,7 @@ def dots(
 def add_row(
     indptr: Pointers, indices: Columns, values: Floats, i: int, weight: float, g: Floats
 ) -> None:
-    """Add weight * a_i to g for row i."""
+    """Add weight * a_i to g, where a_i is row i."""
     if values.ndim == 2:
         row = values[i]
         for j in range(g.size):
@@ -375,7 +375,7 @@ def add_hessian_vector_products(
 def move_components_to_slot(
     indices: Integers, slot: int, slot_of_component: Integers, slot_sizes: Integers
 ) -> None:
-    """Assign components to a slot and update the slot sizes; a repeated index counts once."""
+    """Assign components to a slot, counting repeated indices once, and update the slot sizes."""
     for s in range(indices.size):
         i = check_index(indices[s], slot_of_component.size)
         if slot_of_component[i] != slot:
@@ -388,7 +388,7 @@ def move_components_to_slot(
 def add_draws_per_slot(
     indices: Integers, counts: Integers, slot_of_component: Integers, out: Floats
 ) -> None:
-    """Add to out, for each slot, the number of draws of components in this slot."""
+    """Add to `out` the number of draws of components in each slot."""
     for s in range(indices.size):
         i = check_index(indices[s], slot_of_component.size)
         out[slot_of_component[i]] += counts[s] if counts.size else 1

@@ -88,7 +88,7 @@ def task_loss(t: int, rows: TaskData, theta: Floats) -> float:
 
 @compile_serial
 def add_task_gradient(t: int, rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
-    """Add scale times the gradient of the losses of task t to the row of g for this task."""
+    """Add scale times the gradient of the losses of task t to row t of g."""
     for i in range(rows.bounds[t], rows.bounds[t + 1]):
         a = rows.values[i]
         add_multiple(a, scale * slope(dot(a, theta[t]) + rows.offsets[t], rows.signs[i]), g[t])
@@ -110,7 +110,7 @@ def write_losses_parallel(rows: TaskData, theta: Floats, out: Floats) -> None:
 
 @compile_serial
 def add_gradient_serial(rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
-    """Add scale times the gradient of all losses to g, shape (m, d)."""
+    """Add scale times the gradient of all losses to g, which has one row for each task."""
     for t in range(g.shape[0]):
         add_task_gradient(t, rows, theta, scale, g)
 
@@ -138,7 +138,7 @@ def write_slopes(rows: TaskData, indices: Integers, theta: Floats, out: Floats) 
 def add_gradients(
     rows: TaskData, indices: Integers, weights: Floats, theta: Floats, g: Floats
 ) -> None:
-    """Add weight * gradient of each sampled loss to the row of g for its task; g is (m, d)."""
+    """Add weight * gradient of each sampled loss to its task's row of g."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         t, a = rows.task[i], rows.values[i]
@@ -178,7 +178,7 @@ def write_products(rows: TaskData, indices: Integers, theta: Floats, out: Floats
 
 @compile_serial
 def add_rows(rows: TaskData, indices: Integers, weights: Floats, g: Floats) -> None:
-    """Add weight * a_i for each sampled row i to the row of g for its task; g is (m, d)."""
+    """Add weight * a_i for each sampled row i to its task's row of g."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         add_multiple(rows.values[i], weights[s], g[rows.task[i]])

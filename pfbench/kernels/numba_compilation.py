@@ -29,7 +29,7 @@ def compile_parallel(function: Function) -> Function:
 
 
 def compile_vectorised(function: Function) -> Function:
-    """Return a compiled loop whose sums may be reordered, so that it vectorises."""
+    """Return a compiled loop whose sums may be reordered, so that the compiler can vectorise it."""
     return _compile_lazily(function, fastmath={"contract", "reassoc", "nsz"})
 
 
@@ -118,7 +118,7 @@ def warn_if_uncached() -> None:
 
 
 class CompilationClock:
-    """Clock that measures the time that compiling or loading loops takes while the clock is open.
+    """Clock of the time spent on compiling or loading loops while the clock is open.
 
     The first callback is called before each compilation, the second one after it with its duration
     in seconds. numba is imported before the clock opens.

@@ -42,7 +42,7 @@ class EntryView(NamedTuple):
 
 @compile_vectorised
 def write_entries(first: int, last: int, rows: ObservedRows, x: EntryView, out: Floats) -> None:
-    """Write the entries of rows `first` to `last` (exclusive) to `out`, which may be x.values."""
+    """Write the entries of rows first .. last - 1 to `out`, which may be x.values itself."""
     for i in range(first, last):
         ui = x.b * x.u[i]
         for k in range(rows.indptr[i], rows.indptr[i + 1]):
@@ -51,14 +51,14 @@ def write_entries(first: int, last: int, rows: ObservedRows, x: EntryView, out: 
 
 @compile_parallel
 def write_entries_parallel(bounds: Integers, rows: ObservedRows, x: EntryView, out: Floats) -> None:
-    """Write the entries of all rows, with a thread for each pair of consecutive `bounds`."""
+    """Write the entries of all rows; each thread takes rows between two consecutive `bounds`."""
     for t in prange(bounds.size - 1):
         write_entries(bounds[t], bounds[t + 1], rows, x, out)
 
 
 @compile_serial
 def find_row(indptr: npt.NDArray[np.uint32], k: int) -> int:
-    """Return the row of the position with index k, by binary search."""
+    """Return the row of the observed position with index k, by binary search."""
     low = 0
     high = indptr.size - 1
     while high - low > 1:
@@ -72,7 +72,7 @@ def find_row(indptr: npt.NDArray[np.uint32], k: int) -> int:
 
 @compile_serial
 def entry_at_position(rows: ObservedRows, x: EntryView, k: int) -> float:
-    """Return the entry of the iterate x at the position with index k."""
+    """Return the entry of the iterate x at the observed position with index k."""
     if x.b == 0.0:
         return float(x.a * x.values[k])
     return float(x.a * x.values[k] + x.b * x.u[find_row(rows.indptr, k)] * x.v[rows.indices[k]])

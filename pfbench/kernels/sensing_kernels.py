@@ -23,7 +23,7 @@ Dense = npt.NDArray[Any]
 
 
 class SampledRows(NamedTuple):
-    """Rows z_i, and for each position of a sample the row's index, its weight and its target."""
+    """Rows z_i, and a sample of them: the index, the weight and the target at each position."""
 
     rows: Dense
     indices: Integers
@@ -55,7 +55,7 @@ def write_products(
 def write_products_parallel(
     bounds: Integers, rows: Dense, indices: Integers, x: Floats, out: Floats
 ) -> None:
-    """Write <z_i, x> for all positions, with a thread for each pair of consecutive `bounds`."""
+    """Write <z_i, x> for all positions; each thread takes those between two of the `bounds`."""
     for t in prange(bounds.size - 1):
         write_products(bounds[t], bounds[t + 1], rows, indices, x, out)
 

@@ -46,7 +46,7 @@ def log_characteristic_polynomial(a: Floats, b: Floats, k: int, x: float) -> tup
 
 @compile_serial
 def find_largest_eigenvalue(a: Floats, b: Floats, k: int, upper: float) -> float:
-    """Return the largest eigenvalue of tridiagonal T, by Newton's method from above.
+    """Return the largest eigenvalue of a tridiagonal matrix, by Newton's method from above.
 
     The method is monotone.
 

@@ -113,7 +113,7 @@ def step_and_write_gradient_parallel(
 def write_slope_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """Write `scale` times the loss derivatives of rows `first` to `last` to g; keep `x` as is."""
+    """Write `scale` times the loss derivatives of rows first .. last - 1 to g; keep `x` as is."""
     indptr, indices, targets, sigma = entries
     inverse = 1.0 / sigma
     i = first

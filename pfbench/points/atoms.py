@@ -109,7 +109,7 @@ class Atoms:
         return self.atom_count - 1
 
     def products_with_rank_one(self, u: Floats, v: Floats, count: int) -> Floats:
-        """Return <atom_j, outer(u, v)> for the first `count` atoms j, shape (count, ...)."""
+        """Return the inner products of the first `count` atoms with outer(u, v)."""
         return np.asarray((self.left[:count] @ u) * (self.right[:count] @ v))
 
     def gram(self, count: int) -> Floats:
@@ -218,7 +218,7 @@ def frobenius_norm(*terms: Factors) -> float:
 def matrix_entries(
     factors: Factors, rows: npt.NDArray[np.integer], columns: npt.NDArray[np.integer]
 ) -> Floats:
-    """Return the entries of a factored matrix at k positions, shape (k,)."""
+    """Return the entries of a factored matrix at the positions (rows[i], columns[i])."""
     out = np.empty(len(rows))
     for start in range(0, len(rows), 4096):
         part = slice(start, start + 4096)

@@ -196,7 +196,7 @@ def distance(x: Any, y: Any, ball: Any = None) -> float:
 
 
 def _make_observed_matrix(pattern: Pattern, g: Any) -> SparseOperator:
-    """Return a sparse matrix with the entries g on a pattern; raise if g does not fit it."""
+    """Return a sparse matrix with entries g at a pattern's positions; raise if g does not fit."""
     if not isinstance(g, np.ndarray) or g.shape != (pattern.n,) or g.dtype != np.float64:
         raise InputError(
             f"a gradient on {pattern.n} observed entries is needed, not {describe(g)}."

@@ -72,7 +72,7 @@ class Pattern:
 
     @classmethod
     def from_sorted(cls, flat: Integers, shape: tuple[int, int]) -> "Pattern":
-        """Return the pattern of positions (i, j), given strictly increasing ``i N + j``."""
+        """Return the pattern of positions (i, j), given as increasing flat indices ``i N + j``."""
         M, N = shape
         indptr = np.searchsorted(flat, np.arange(M + 1) * N)
         kind: type[Any] = np.uint16 if N <= 1 << 16 else np.uint32

@@ -151,7 +151,7 @@ class LayeredBackend:
         self._backend, self._shapes = backend, shapes
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the wrapped backend; methods then take and return layers."""
+        """Return an attribute of the wrapped backend; its methods then take and return layers."""
         value = getattr(self._backend, name)
         if not callable(value):
             return value

@@ -112,7 +112,7 @@ def _describe_value(value: Any) -> str:
 
 
 class ConvexBody(ArrayDataclass, ABC):
-    """Base class of the convex compact sets of arrays of one shape.
+    """Base class of convex compact sets, whose points are arrays of one shape.
 
     Attributes
     ----------

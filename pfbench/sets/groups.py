@@ -153,7 +153,7 @@ class GroupLassoBall(VectorSet):
         )
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a uniform point of the sphere of radius `radius` in a uniformly random group."""
+        """Return a random vertex: a random direction of norm `radius` in one random group."""
         members = self._labels == rng.integers(int(self._labels.max()) + 1)
         return self.lo(np.where(members, rng.standard_normal(self.d), 0.0))
 

@@ -148,7 +148,7 @@ class EntrywiseBall(NormBall):
         return np.asarray(self.ball.lo(check_gradient(g, self.shape).ravel()).reshape(self.shape))
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return a minimiser of <g, v> that is 0 where g is 0, shape (M, N)."""
+        """Return a minimiser of <g, v>, shape (M, N), that is 0 where g is 0."""
         return self.ball.lo_zero_if_undetermined(check_gradient(g, self.shape).ravel()).reshape(
             self.shape
         )
@@ -249,7 +249,7 @@ class NormProduct(NormBall):
         return 2.0 * self.zeta
 
     def norm(self, x: Floats) -> float:
-        """Return the norm of x: the largest norm of a block, divided by the radius of its ball."""
+        """Return the norm of x: the largest, over the blocks, of block norm/block radius."""
         return max(
             float(ball.norm(block)) / ball.radius for ball, block in self._balls_and_blocks(x)
         )
@@ -264,7 +264,7 @@ class NormProduct(NormBall):
         )
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return the concatenated vector of `lo_zero_if_undetermined` of each block."""
+        """Return the results of `lo_zero_if_undetermined` for all blocks, as one vector."""
         pairs = self._balls_and_blocks(check_gradient(g, self.shape))
         return self._concatenate_blocks(
             ball.lo_zero_if_undetermined(block) for ball, block in pairs
@@ -294,7 +294,7 @@ class NormProduct(NormBall):
         )
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return the concatenated vector of a random vertex of each block's ball."""
+        """Return a random vertex of each block's ball, concatenated to one vector."""
         random_vertices = (ball.random_vertex(rng) for ball in self.balls)
         return self._concatenate_blocks(
             v if isinstance(v, np.ndarray) else v.matrix() for v in random_vertices
