@@ -309,7 +309,7 @@ def add_changes_from_stored_slopes(
     x: Floats,
     g: Floats,
 ) -> None:
-    """Add to g the sample mean of (loss derivative of row i at x - stored derivative) a_i."""
+    """Add to g the sample mean of a_i times the change of row i's loss derivative since storage."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(g, data.columns)

@@ -44,7 +44,7 @@ class ActiveSet:
         return np.asarray(self._vertices[index].reshape(self._shape))
 
     def argmax_and_argmin_product(self, g: Any) -> tuple[int, int]:
-        """Return the vertex indices of the largest and smallest <g, v>; the lowest of ties."""
+        """Return the vertex indices of the largest and smallest <g, v>; among ties, the lowest."""
         products = self._vertices @ np.asarray(g).ravel()
         return int(np.argmax(products)), int(np.argmin(products))
 

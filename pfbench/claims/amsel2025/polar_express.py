@@ -93,7 +93,7 @@ class PolarExpressBall(OrthogonalisedBall):
 
 
 def make_polar_express(low: float, steps: int, q: int = 2, sigma_min: float = 0.0) -> NormedProblem:
-    """Return the problem |W|^2/2 in the spectral norm; Polar Express minimises linear functions."""
+    """Return the problem |W|^2/2 in the spectral norm, with Polar Express as the minimisation."""
     return make_half_square(
         PolarExpressBall(SHAPE, low=low, steps=steps, q=q, sigma_min=sigma_min or low)
     )
@@ -160,7 +160,7 @@ INTERVALS = {
 
 @check_each_instance({"off": 0.0}, combine_all)
 def check_intervals(trial: Trial, instance: Instance, problem: Any) -> Parts:
-    """Test the intervals, and their end points, into which polynomials map singular values."""
+    """Test the stated intervals, and their ends, into which polynomials map singular values."""
     parts = Parts()
     name, rng = problem.norm.lmo, trial.rng(instance.stream_key)
     ask = trial.open_oracles(problem)

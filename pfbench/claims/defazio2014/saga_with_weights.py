@@ -112,7 +112,7 @@ def max_energy_ratio(trial: Trial, problem: WeightedRows) -> float:
 
 
 def second_moment_spectral_radius(trial: Trial, problem: WeightedRows) -> float:
-    """Return the spectral radius of the linear map of SAGA's second moments in one step.
+    """Return the spectral radius of the map from SAGA's second moments to those one step later.
 
     The step size is 1/(2 max w_i L_i), with the smoothness constants that the oracles under test
     state.

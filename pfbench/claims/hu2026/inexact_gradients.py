@@ -40,7 +40,7 @@ class WorstInexactGradients(OverriddenOracles):
     """
 
     def batch(self, sample: Any, x: Floats) -> Floats:
-        """Return the gradient with an error of the largest allowed size, opposite to it."""
+        """Return the gradient plus the largest allowed error, which points against the gradient."""
         g = np.asarray(self._original.gradient(x))
         length = self._original.set.diameter * (np.linalg.norm(g) or 1.0)
         return np.asarray(g - self._original.error / length * g)

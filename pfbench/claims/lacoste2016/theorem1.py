@@ -233,7 +233,7 @@ def check_gap_rate(trial: Trial) -> Evidence:
 
 
 def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:
-    """Return the linear minimisations and full gradients until a chain's gap is 0.04 diameters.
+    """Count linear minimisations and full gradients until a chain's gap is 0.04 diameters.
 
     V is the Frank-Wolfe gap. If the budget is spent before, both numbers of calls are infinite.
     """

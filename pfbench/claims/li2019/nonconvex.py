@@ -36,7 +36,7 @@ from pfbench.verification.units import VALUE, formula
 
 
 def nonconvex_quadratic(rng: np.random.Generator, kappa: float, d: int = 256) -> KnownQuadratic:
-    """Return a non-convex quadratic on the l1 ball of R^d, of condition number L/sigma_hat = kappa.
+    """Return a non-convex quadratic on the l1 ball of R^d with restricted condition number kappa.
 
     The problem is from `make_restricted_quadratic`, with one direction of negative curvature and a
     minimiser with one nonzero entry. So L = max(1, excess) and sigma_hat = 1 - 8 (1 + excess)/d.
@@ -106,7 +106,7 @@ def check(trial: Trial) -> Evidence:
 
 
 def _full_gradients_to_halvings(trial: Trial, tested: SolvedProblem, halvings: int) -> float:
-    """Count the full gradients until the first gap bound is halved `halvings` times, or inf."""
+    """Count the full gradients until the first gap bound is halved `halvings` times (or inf)."""
     target = tested.constants.delta * 2.0**-halvings
     for _, _, step in follow_inner_iterations(trial, tested, halvings):
         if tested.gap(step.state.x) <= target:

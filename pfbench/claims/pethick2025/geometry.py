@@ -294,7 +294,7 @@ class FaultyZetaByDiameter(FaultyBallProblem):
 
 
 class FaultyLOScalingRowsJointly(FaultyBallProblem):
-    """Faulty minimisation that divides the gradient by its length, not each row by the row's."""
+    """Faulty minimisation that divides each row of the gradient by the length of all rows."""
 
     class Ball(FaultyBallProblem.Ball):
         """Faulty ball whose minimiser is the gradient divided by its Euclidean length."""

@@ -75,7 +75,7 @@ _OPEN = {"step": "open-loop", "offset": 4.0}
 
 
 def settling_step(L_f: float, D: float, kappa: float) -> int:
-    """Return the step S from which on all linear minimisers are on the minimiser's face.
+    """Return the step S from which on all linear minimisers are on the face of f's minimiser.
 
     S = 16 L^2 D^4/(3 kappa^2), at least 1. kappa is the constant of strict complementarity: the
     least <grad f(x*), v - x*> over vertices v off the face.

@@ -214,7 +214,7 @@ class ScheduleSweep:
         return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
 
     def runs_by_seed(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:
-        """Return the costs of each seed's runs, scheduled as if the smoothness were `factor` L."""
+        """Return the costs of each seed's runs, scheduled for a smoothness of `factor` * L."""
         trial, multiples = self.trial, self.accuracy_divisors
         seeds = trial.seeds(MOST_SEEDS, "problems")
         draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))

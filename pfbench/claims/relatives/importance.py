@@ -185,7 +185,7 @@ ACCURACY = 2.0
 
 
 def uniform_draw_parameters(c: Constants) -> dict[str, Any]:
-    """Return spider-fw's parameters for uniform sampling, with the root mean square L_i as L."""
+    """Return spider-fw's parameters for uniform sampling; L is the root mean square smoothness."""
     return get_parameters(SpiderFW.theory(ACCURACY, c))
 
 

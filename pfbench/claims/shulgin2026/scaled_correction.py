@@ -51,7 +51,7 @@ def make_noisy_bowl(sigma: float) -> SeparableQuadratic:
 
 
 def make_curved_components() -> FiniteSum:
-    """Return robust regression on four rows; components differ by more than constant gradients."""
+    """Return robust regression on four rows; differences of component gradients depend on x."""
     return problem("robust-regression", source="synthetic", rows=4, columns=2, seed=3, set="none")
 
 
