@@ -145,10 +145,11 @@ def _check_declarations(algorithm: Any) -> str:
             "`requires` must be a set of strings",
             f"the string {algorithm.requires!r}: write frozenset({{{algorithm.requires!r}}})",
         )
-    unknown = set(algorithm.requires) - set(ORACLES) - set(PROBLEM_ORACLES)
+    unknown = set(algorithm.requires) - {*ORACLES, *PROBLEM_ORACLES, "sample"}
     if unknown:
         raise CheckFailed(
-            f"`requires` may contain only set, norm, smooth and oracles ({', '.join(ORACLES)})",
+            f"`requires` may contain only set, norm, smooth and oracles ({', '.join(ORACLES)}, "
+            "sample)",
             f"`requires` contains {', '.join(sorted(unknown))}",
         )
     output = algorithm.output
@@ -290,6 +291,8 @@ class AlgorithmChecks(RunRecords):
                     "two seeds give different iterates",
                 )
             return "bit for bit, with any seed"
+        if same and self.problem.n is None:
+            return "bit for bit with all seeds: on this problem, no draw changes an iterate"
         samples = _SAMPLED & set(self.algorithm.requires)
         if same and not samples:
             return "bit for bit with all seeds: if it draws nothing, set deterministic = True"
@@ -345,7 +348,9 @@ class AlgorithmChecks(RunRecords):
                     raise CheckFailed(f"{name} calls must not exceed {limit}", f"{value}", point)
                 if (
                     any(getattr(counts, name) > limit for counts in run.counts)
-                    or not run.exhausted_budget
+                    or (
+                        not run.exhausted_budget and len(run.states) < self.max_states
+                    )  # else recording ended before the budget
                 ):
                     raise CheckFailed(
                         "a run must end when its budget is spent", "the run goes on", point
