@@ -61,7 +61,7 @@ class FlatOracles:
         self.stop_requested: BaseException | None = None
 
     def point(self, z: Any) -> Floats:
-        """Return a copy of a flat vector as a point: an array of the start's shape, or layers."""
+        """Return the vector z as a new point: an array shaped like the start point, or `Layers`."""
         copy = np.array(z, dtype=np.float64).reshape(self._start.shape)
         return cast(Floats, restore_layers(self._start, copy))
 
@@ -71,7 +71,7 @@ class FlatOracles:
         return list(point.layers.values()) if isinstance(point, Layers) else [point]
 
     def value(self, z: Any) -> float:
-        """Return f(z); count the values of its n components."""
+        """Return f(z), and count n evaluations: one for each component of f."""
         return float(self._query(self._ask.value, self.point(z)))
 
     def gradient(self, z: Any) -> Floats:
@@ -104,7 +104,7 @@ class FlatOracles:
         return self.lo(-np.asarray(u)) - z, None, None, 1.0
 
     def prox(self, z: Any, lam: float) -> Floats:
-        """Return the penalty's proximal map at z, or the projection of z; count one call."""
+        """Return the proximal map of `lam` times the penalty at z, or the projection of z."""
         y = self.point(z)
         return self._query_and_flatten(self._ask.prox, y, np.zeros_like(y), float(lam))
 

@@ -166,7 +166,7 @@ def _copy_as_real_array(source: str, value: Any) -> Floats:
 
 
 def _adapt_plain_or_copt_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
-    """Convert a user's `lmo`, which takes g or copt's arguments, to a function from g to v.
+    """Convert a user's `lmo`, in pfbench's or in copt's convention, to a function from g to v.
 
     In copt's convention the function receives -g and maximises.
     """
@@ -351,7 +351,7 @@ def from_functions(
 
 
 def add_norm(problem: FiniteSum, norm: str | NormBall | None) -> FiniteSum:
-    """Return the problem with a norm, or the problem itself if `norm` is None.
+    """Return the problem with its points measured in a norm; unchanged if `norm` is None.
 
     Raises
     ------
@@ -441,7 +441,7 @@ class FunctionSampler(SampledFunction):
         return self.draw_function(rng, size)
 
     def mean_gradient(self, values: Any, x: Any) -> Floats:
-        """Return the user function's mean gradient at x over the draws, as a new float64 array."""
+        """Return the mean gradient at x over the draws, computed by the user's function."""
         start = self.function.start()
         g = self.sample_gradient(values, restore_layers(start, np.array(x)))
         return np.array(flatten_layers(start, g), dtype=np.float64)
@@ -457,7 +457,7 @@ def sample_function(
     mean_gradient: Callable[[Any, Floats], Any],
     atoms: Atoms | None = None,
 ) -> FunctionSampler:
-    """Return a sampler of `function` that calls the user's functions; check them at its start.
+    """Return a sampler of `function` that calls `draw` and `mean_gradient`, after checking both.
 
     Raises
     ------

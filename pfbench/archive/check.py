@@ -113,7 +113,7 @@ class CheckOutcome:
         recorded: Sequence[Mapping[str, float]],
         recomputed: Sequence[Mapping[str, float]],
     ) -> None:
-        """Test whether runs with new seeds have the same distribution as stored runs, by quantity.
+        """Test, for each quantity, whether runs with new seeds are distributed like stored runs.
 
         The p-values are stored in the outcome.
         """
@@ -244,7 +244,7 @@ class Check:
         return values[0] if values else None
 
     def _count_by_confinement(self, item: CheckTask, value: Any) -> None:
-        """Count the results of a task, separately for confined and unconfined processes."""
+        """Add a task's number of results to the total of confined or of unconfined processes."""
         number = len(value) if item.task.function is run_plans else 1
         if item.task.untrusted_code_folder:
             self.outcome.confined_result_counts[item.subject] += number
@@ -254,7 +254,7 @@ class Check:
     # --- runs -------------------------------------------------------------------------------------
 
     def iterate_run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield tasks that rerun one stored run of each setting, run new seeds, and rerun the rest.
+        """Yield tasks that rerun a stored run of each setting, then new seeds, then all other runs.
 
         A setting (cell) consists of runs that differ only in their seeds.
         """
@@ -353,7 +353,7 @@ def _with_data_seed(problem: str, seed: int) -> str:
 
 
 def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> PlannedRun:
-    """Return the planned run of a stored run, with MODULE:NAME in place of FILE.py:NAME.
+    """Return the plan of a stored run, with MODULE:NAME in place of FILE.py:NAME.
 
     Raises
     ------

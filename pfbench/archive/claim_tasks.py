@@ -103,7 +103,7 @@ def _describe_claim(claim: Claim) -> dict[str, Any]:
 
 
 def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
-    """Build the problems of claims and start their runs; return the results and declared files.
+    """Return results of building and starting the runs of claims, and the files that they declare.
 
     The results are strings by claim and instance, which must be the same in another folder.
     """
@@ -182,7 +182,7 @@ def recompute_verdict(
 
 
 def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed: int) -> str:
-    """Test a claim on other data under other names; return a sentence if it fails, else ""."""
+    """Test a claim on renamed instances with other data; return a sentence if it fails, else ""."""
     claim = _claim(theorem, name)
     called = f"problem-{seed:x}"
     instances = tuple(with_other_data_seed(instance, seed, called) for instance in claim.instances)
@@ -202,7 +202,7 @@ def recompute_erratum(theorem: str, name: str, effort: str, seed: int) -> Mappin
 
 
 def is_fault_confirmed(theorem: str, fault: Sequence[str], effort: str, seed: int) -> bool:
-    """Return whether a claim still catches a fault or, with no claim, the fault changes nothing.
+    """Return whether a claim catches the fault or, if no claim is named, the fault has no effect.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from pfbench.runs.suite_archive import SUFFIX, read_suite_archive
 
 @dataclass(frozen=True)
 class ArchivedRuns:
-    """Runs of a comparison: those in an archive, and those in the file shipped with its suite."""
+    """Stored runs of a comparison, from its archive and from the file shipped with the suite."""
 
     stored_runs: Mapping[PlannedRun, StoredRun]
 

@@ -142,7 +142,7 @@ def _probe_in_folder(probe: Probe, argument: Any, code: str | None) -> Any:
 def _collect_files_origins_and_data_sets(
     opened: Iterable[tuple[str, str]], declared: Mapping[str, tuple[str, str]], roots: Iterable[str]
 ) -> tuple[dict[str, Path], dict[str, str], dict[str, str]]:
-    """Return three dicts on the files that code reads: files, origins, digests of data sets.
+    """Return three dicts on the files that code reads: their paths, origins, and data set digests.
 
     Files and origins are by the name of the file in the archive; digests are by the name of the
     data set.
@@ -176,7 +176,7 @@ def _collect_files_origins_and_data_sets(
 def archive_path(
     path_as_written: str, absolute_path: str, roots: Iterable[str], working_folder: str
 ) -> str | None:
-    """Return a file's path in an archive; None if archived code would look for it elsewhere.
+    """Return a file's path in an archive; None if archived code would not find the file there.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def archive_path(
 
 
 def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
-    """Return a dict from the absolute path of each declared file to its path and origin.
+    """Return a dict from each declared file's absolute path to its stated path and its origin.
 
     The attribute `files` of an object is a collection of paths relative to the folder of its
     module, or a dict from these paths to origins. A file with an origin is not archived, only its
@@ -237,7 +237,7 @@ def _data_set_names_by_file() -> dict[str, str]:
 def _check_archive_alone_suffices(
     statement_here: Mapping[str, Any], probed_in_copy: Any, archive_copy: Path
 ) -> None:
-    """Raise if code reads files outside its archive, or gives other results in the archive."""
+    """Raise if archived code reads files outside the archive, or gives different results there."""
     sets = _data_set_names_by_file()
     after, _, opened = probed_in_copy
     for _, full in opened:

@@ -48,7 +48,7 @@ def count_caught_and_catchable_faults(fields: Mapping[str, Any]) -> tuple[int, i
 
 
 def tightness(verdict: Mapping[str, Any]) -> float | None:
-    """Return the largest tightness ratio of a verdict; None if the claim is not a bound."""
+    """Return the largest tightness ratio in a verdict on a bound; None for other kinds of claim."""
     measured = verdict["measured"]
     names = [name for name in measured if name.rpartition(": ")[2] == "ratio"]
     numbers = [measured[name] for name in names if isinstance(measured[name], int | float)]
@@ -204,7 +204,7 @@ def _claim_lines(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def unit_check_text(claim: Mapping[str, Any]) -> str:
-    """Return "✓", "✗" or "none" for the result of a claim's unit check, followed by its remark."""
+    """Return the result of a claim's unit check ("✓", "✗" or "none"), followed by a remark."""
     words = {True: "✓", False: "✗", None: "none"}[claim["homogeneous"]]
     return f"{words} {claim['normalised']}".strip()
 

@@ -70,7 +70,7 @@ def list_archives(folder: Path) -> list[Path]:
 
 
 def read_record(path: Path, digest: str) -> Mapping[str, Any] | None:
-    """Return the stored result of an archive's check; None if missing or for another digest."""
+    """Return the stored result of an archive's check; None if there is none for this digest."""
     try:
         record = decode_json(_record_path(path).read_bytes())
     except (OSError, DamagedFileError):

@@ -87,7 +87,7 @@ def read_runs(folder: Path) -> list[StoredRun]:
 
 
 def link_external_files(archive: Archive, folder: Path, source_folder: Path) -> None:
-    """Link files of `source_folder`, which an archive names but lacks, into the archive's folder.
+    """Link the files that an archive names but lacks from `source_folder` into its folder.
 
     Raises
     ------

@@ -22,7 +22,7 @@ class InputError(PfbenchError, ValueError):
 
 
 class FailedBeforeFirstQuery(InputError):
-    """Error for a method that raised an exception, `__cause__`, before its first oracle call."""
+    """Error for a method that failed before its first oracle call; `__cause__` is its exception."""
 
 
 class InputErrors(InputError):
@@ -213,7 +213,7 @@ def end_sentence(text: object) -> str:
 
 
 def add_location(text: object, location: SourceLocation | None, then: str = "") -> str:
-    """Return a text as a sentence, followed by a source location in brackets and by `then`."""
+    """Return a text as a sentence, with a source location in brackets and the text `then` added."""
     if location is None and not then:
         return end_sentence(text)
     other_location = "" if location is None else f" ({location})"

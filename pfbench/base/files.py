@@ -206,13 +206,13 @@ class FileWatch:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Digests of recorded files, by relative path if the code uses one, else by full path."""
+        """Digests of the recorded files, by relative or absolute path, as written in the code."""
         return {full if os.path.isabs(name) else name: d for (name, full), d in self.opened.items()}
 
 
 @cache
 def process_file_watch() -> FileWatch:
-    """Return the file watch of this process; the first call installs it for good."""
+    """Return the file watch of this process; the first call installs it until the process ends."""
     watch = FileWatch()
     sys.addaudithook(watch)
     return watch
@@ -280,7 +280,7 @@ def is_user_file(path: str) -> bool:
 
 
 def _is_opened_by_user_code() -> bool:
-    """Return whether user-defined code, not the import of a library, opens the current file."""
+    """Return whether the current audit event, which opens a file, comes from user-defined code."""
     frame = sys._getframe(2)
     while frame:
         name = frame.f_code.co_filename

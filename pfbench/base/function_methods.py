@@ -242,7 +242,7 @@ _PATIENCE = 5.0
 
 
 class ConsumerClosed(BaseException):
-    """Exception that a callback raises to end a function whose items are no longer received."""
+    """Exception raised by a callback to stop the function that calls it, if no item is needed."""
 
 
 class _CallbackChannel(Generic[Item]):

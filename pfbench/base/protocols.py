@@ -42,14 +42,14 @@ class Table(Protocol):
         """Return the mean of grad f_i(x) - a_i over the sample, for the stored gradients a_i."""
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """Return the `difference`, then store grad f_i(x) as a_i for each distinct index i."""
+        """Return `difference(sample, x)`, then set a_i = grad f_i(x) for each i in the sample."""
 
 
 class OracleProtocol(Protocol):
     """Interface of the oracles of a problem."""
 
     def gradient(self, x: Point) -> Gradient:
-        """Return the gradient of f at x; a factored matrix x first applies its recorded step."""
+        """Return the gradient of f at x; for a factored matrix x, apply its recorded step first."""
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of the sampled component gradients at x."""
@@ -58,7 +58,7 @@ class OracleProtocol(Protocol):
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample."""
 
     def value(self, x: Point) -> float:
-        """Return f(x); a factored matrix x does not apply its recorded step."""
+        """Return f(x), without applying the recorded step of a factored matrix x."""
 
     def lo(self, g: Any) -> Point:
         """Return a vertex of the set that minimises <g, v>."""
@@ -109,7 +109,7 @@ class PointFormat(Protocol):
         """Return whether x is a point of the problem."""
 
     def is_gradient(self, g: Any) -> bool:
-        """Return whether g is a gradient of the problem, perhaps plus c (x - u) for points x, u."""
+        """Return whether g is a gradient, perhaps plus a multiple of a difference of points."""
 
     def is_vertex(self, v: Any) -> bool:
         """Return whether linear minimisation may return v."""
@@ -209,7 +209,7 @@ class Problem(Protocol):
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        """Reasons why the problem cannot meet requirements of algorithms, by requirement."""
+        """Reasons why the problem cannot meet certain requirements, by name of the requirement."""
 
     @property
     def unconstrained(self) -> bool:

@@ -67,7 +67,7 @@ class Selector:
         return _parse_cached(text)
 
     def parameter_values(self, string_names: Collection[str]) -> dict[str, Any]:
-        """Return the parameters by name; those in `string_names` are strings as first written."""
+        """Return the parameters by name; those in `string_names` remain the strings as written."""
         return {
             key: self.texts.get(key, value) if key in string_names else value
             for key, value in self.parameters.items()

@@ -28,7 +28,7 @@ class Status(StrEnum):
 
     @property
     def is_void(self) -> bool:
-        """Whether the run says nothing about its algorithm; any other run may then replace it."""
+        """Whether the run was killed, so that it says nothing about its algorithm."""
         return self is Status.KILLED
 
 
@@ -76,7 +76,7 @@ class Verdict(StrEnum):
 
     @property
     def keeps_bound(self) -> bool:
-        """Whether measurements respect the bound: "holds", "within-10" or "attained"."""
+        """Whether the verdict says that a bound is respected: "holds", "within-10", "attained"."""
         return self in (Verdict.HOLDS, *NEAR)
 
     @property

@@ -132,7 +132,7 @@ def _make_module_importable(location: str, module: str) -> str:
 
 
 def _check_importable_file(path: Path, module: str) -> None:
-    """Raise if importing the file's name would not import this file."""
+    """Raise if an import by the file's name would fail, or would import another module."""
     if not module.isidentifier() or iskeyword(module):
         raise InputError(
             f"Python cannot import {path}: rename it, using only letters, digits and underscores."

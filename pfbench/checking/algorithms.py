@@ -307,7 +307,7 @@ class AlgorithmChecks(RunRecords):
         return "bit for bit"
 
     def _queries_samples(self) -> bool:
-        """Return whether the run queries a sample that leaves out some component."""
+        """Return whether the run queries an oracle with a sample that lacks some component."""
         n = self.problem.n
         samples = []
 

@@ -210,7 +210,7 @@ class ConstantSearch(ProblemChecks):
         return u
 
     def hessian_change_ratios(self) -> Iterator[Witness]:
-        """Yield values of sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|) for several pairs."""
+        """Yield sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|) for component Hessians H_i."""
         skip_unless_offered(self.problem, "hessian")
         skip_unless_offered(self.problem, "batch")
         for x, y in self._pairs(40, self.seconds_per_check):

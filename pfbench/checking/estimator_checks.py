@@ -247,7 +247,7 @@ class EstimatorChecks:
         return "it copies the points that it reads later"
 
     def check_exact_at_reference_renewal(self) -> str:
-        """Check that the estimate is the full gradient at the first step of each period."""
+        """Check that the estimate at the first step of each period is the full gradient."""
         period = self._period
         if period is None:
             raise CheckSkipped("the estimator has no parameter `period`")

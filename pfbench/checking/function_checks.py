@@ -332,7 +332,7 @@ class FunctionChecks(ProblemChecks):
         return "lo and minimum agree"
 
     def check_best_known(self) -> str:
-        """Check that the objective is nowhere below `best_known` at random points of the set."""
+        """Check that the objective is at least `best_known` at random points of the set."""
         best_known = self.problem.best_known
         if best_known is None:
             raise CheckSkipped("the problem states no best_known")

@@ -266,7 +266,7 @@ def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, flo
 def central_difference_at_finest_step(
     path: Callable[[float], Any], rounding_tolerance: float
 ) -> Floats:
-    """Return the central difference at 0 with the finest step that keeps rounding tolerable.
+    """Return the central difference at 0 with the smallest step whose rounding error is tolerable.
 
     Extrapolations may agree by chance if a function has a kink within each step. Columns of very
     different scales cause this. Callers therefore report a failure only if this difference, too,

@@ -46,7 +46,7 @@ class PenaltyChecks:
         return np.asarray(10.0 ** rng.uniform(-2.0, 1.0) * rng.standard_normal(self.shape))
 
     def check_value(self) -> str:
-        """Check that h(x) is finite and at least the stated lower bound, and leaves x unchanged."""
+        """Check that `value` is finite, at least the stated lower bound, and does not change x."""
         lower = getattr(self.penalty, "lower_bound", 0.0)
         for _ in range(50):
             x = self.random_point()

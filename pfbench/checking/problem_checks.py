@@ -217,7 +217,7 @@ class SamplerChecks(ProblemChecks):
         return "samples of 1 and 7 draws, each used several times"
 
     def check_mean(self) -> str:
-        """Check, by exact sums or by a median of means, that E grad f(x, xi) is the gradient."""
+        """Check that the mean of the sampled gradients grad f(x, xi) is the gradient of f at x."""
         problem = self.problem
         points = locate_methods(problem, "mean_gradient", "draw", "gradient")
         if problem.atoms is not None:

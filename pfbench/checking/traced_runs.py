@@ -148,9 +148,9 @@ def _copy_state(state: State) -> State:
 
 
 def gradient_entries(x: Point) -> Any:
-    """Return the entries of a point that correspond to entries of the gradient.
+    """Return all entries of an array, or the observed entries of a factored matrix.
 
-    These are all entries of an array, or the observed entries of a factored matrix.
+    They correspond to the entries of the gradient.
     """
     return x if isinstance(x, np.ndarray) else x.values()
 

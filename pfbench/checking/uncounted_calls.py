@@ -88,7 +88,7 @@ class UncountedCallDetector:
                 )
 
     def _identify_call(self, frame: FrameType, caller: FrameType) -> str:
-        """Return the name of the called oracle or compiled loop, or "" for other functions."""
+        """Return the name of the called oracle or compiled loop; "" for any other function."""
         code = frame.f_code
         if code.co_name in _ORACLES and code.co_argcount:
             owner = frame.f_locals.get(code.co_varnames[0])
@@ -189,7 +189,7 @@ def refuse_uncounted_calls(
 
 
 class NegatedBackend(OverriddenOracles):
-    """Oracles that answer for -f in place of f, so that runs change if they use the answers."""
+    """Oracles that return values and gradients of -f, to test whether a run depends on them."""
 
     def __getattr__(self, name: str) -> Any:
         result = super().__getattr__(name)
@@ -199,7 +199,7 @@ class NegatedBackend(OverriddenOracles):
 
 
 class _NegatedObject(OverriddenOracles):
-    """Component Hessians, or a table of gradients, that answer for -f in place of f."""
+    """Component Hessians, or a table of gradients, of -f in place of f."""
 
     def __getattr__(self, name: str) -> Any:
         result = super().__getattr__(name)

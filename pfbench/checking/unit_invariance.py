@@ -41,7 +41,7 @@ _LARGEST = 10_000
 
 
 def check_unit_invariance(runs: RunRecords) -> str:
-    """Check that a run in other units of f and x has the same counts and the same scaled iterates.
+    """Check that scaling the units of f and x scales the iterates, and changes no oracle count.
 
     A schedule that scales with the units defines how parameters scale. Without such a schedule,
     combinations of units are tried.

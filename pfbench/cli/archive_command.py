@@ -249,7 +249,7 @@ def check(
 
 
 def _check_theorem(archive: "Archive", theorem: str) -> None:
-    """Exit with an error unless the archive is about a theorem and has its current file."""
+    """Exit with an error unless the archive is about `theorem` and contains its present file."""
     from pfbench.archive.claim_tasks import as_module_reference
     from pfbench.verification.user_claims import split_reference
 

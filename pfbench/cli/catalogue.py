@@ -308,7 +308,7 @@ def source_and_summary(obj: Any) -> tuple[str, str]:
 
 
 def get_parameters(obj: Any) -> "dict[str, Parameter]":
-    """Return the parameters by name: those a class declares, or those of the signature."""
+    """Return, by name, the parameters that a class declares, or those in the object's signature."""
     from pfbench.base.parameters import Parameter, format_value
 
     if isinstance(obj, type) and callable(getattr(obj, "parameters", None)):

@@ -220,7 +220,7 @@ def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_j
 def write_comparison(
     compared: "SuiteComparison", output: Path | None
 ) -> "tuple[ReportSummary, Comparison]":
-    """Return a summary of the comparison, and its result for the first set of cost weights.
+    """Return a summary of the comparison, and the `Comparison` by the first cost of oracle calls.
 
     The price is the cost of oracle calls by which methods are compared. A report is written if
     `output` is given.

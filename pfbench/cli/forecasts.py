@@ -137,7 +137,7 @@ def show_sweep_forecast(
 
 
 def format_origins(origins: Mapping[str, int], words: Mapping[str, str]) -> str:
-    """Return the number of runs of each origin in words, such as "2 cached"."""
+    """Return the number of runs from each origin as text, such as "2 cached"."""
     return ", ".join(f"{origins[name]:,} {word}" for name, word in words.items() if origins[name])
 
 

@@ -105,7 +105,7 @@ class StepProgress:
             self._console.print(f"{self._title}: {self._format_steps()}{self._format_remaining()}")
 
     def _is_line_due(self, now: float) -> bool:
-        """Return whether a plain line of progress should be printed now, where there is no bar."""
+        """Return whether another line of progress is due, in output without a progress bar."""
         since = now - self._reported
         if since < FIRST_LINE or self._has_estimate:
             return since >= BETWEEN_LINES
@@ -138,7 +138,7 @@ class StepProgress:
         self.set_done(self.done_count + 1)
 
     def count(self, _: object, created: bool) -> None:
-        """Count one more finished step; `created` says whether it was executed and not cached."""
+        """Count one more finished step; `created` is True if it was executed, False if cached."""
         self.run_count += created
         self._cached += not created
         self.advance()
@@ -149,7 +149,7 @@ class StepProgress:
         self.count(outcome.plan, outcome.origin != "stored")
 
     def format_step_counts(self) -> str:
-        """Return the number of finished steps in words, with how many were executed or cached."""
+        """Return the number of finished steps, and how many were executed or cached, as text."""
         number = self.done_count if self._total is None else self._total
         steps = format_plural(number, self._unit.removesuffix("s"))
         return f"{steps} ({self.run_count:,} run, {self._cached:,} cached)"

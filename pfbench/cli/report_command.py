@@ -167,7 +167,7 @@ def _report_record(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
 
 
 def result_tables(report: "Report") -> Iterator[RenderableType]:
-    """Yield a table of results for each study; if it has too many algorithms, a remark instead."""
+    """Yield a table of results for each study, or one remark if there are too many algorithms."""
     from pfbench.reporting import ranking
 
     if _is_large(report):

@@ -206,7 +206,7 @@ class ComparisonRunSource:
     def fetch(
         self, title: str, plans: "Sequence[PlannedRun]", candidate_plans: "Collection[PlannedRun]"
     ) -> "list[PlanOutcome]":
-        """Return the outcomes of planned runs; the candidate's are never taken from the archive."""
+        """Return the outcomes of planned runs; the archive's runs of the candidate are not used."""
         from pfbench.runs.execute import PlanOutcome
 
         archived = self._archive_runs

@@ -341,7 +341,7 @@ def _format_line(row: str, trailing_text: str, width: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _indent(text: str, width: int) -> str:
-    """Return a text in new indented lines, each at most so wide."""
+    """Return a text as indented lines of at most `width` characters, each after a newline."""
     narrower = max(width - 4, 1)
     pieces = (text[start : start + narrower] for start in range(0, len(text), narrower))
     return "".join(f"\n    {piece.rstrip()}" for piece in pieces)

@@ -174,7 +174,7 @@ class InterimSummary:
             timer.cancel()
 
     def count(self, row: "Verdict", created: bool) -> None:
-        """Record one more verdict; `created` says whether it was computed and not cached."""
+        """Record one more verdict; `created` is True if it was computed, False if cached."""
         self._open.remove(row.claim.name)
         self._rows.append(row)
         self._steps.count(row, created)

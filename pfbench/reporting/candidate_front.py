@@ -69,12 +69,12 @@ class Duel:
 
     @property
     def calls(self) -> float:
-        """Expected oracle calls of the method to the target."""
+        """Expected number of oracle calls until the method reaches the target."""
         return self.candidate.calls_to_target(self.target_index)
 
     @property
     def best_other_calls(self) -> float:
-        """Expected oracle calls of the best other method; infinite if there is none."""
+        """Expected number of calls of the best other method; infinite if there is none."""
         return self.best_other.calls_to_target(self.target_index) if self.best_other else math.inf
 
     @property
@@ -94,7 +94,7 @@ class Duel:
 
     @property
     def cells(self) -> list[Cell]:
-        """Table cells: the method's expected calls, best other method, its calls, the ratio."""
+        """Table cells: the method's calls, the best rival's name, the rival's calls, the ratio."""
         both = (self.candidate, self.best_other)
         calls, its = (
             _drop_interval(each.calls_until_targets[self.target_index]) if each else None
@@ -273,7 +273,7 @@ class CandidateAgainstRivals:
 
     @cached_property
     def _comparisons_in_table(self) -> list[Comparison]:
-        """Comparisons that `calls_table` shows, each by another cost of oracle calls.
+        """Comparisons shown by `calls_table`, each based on a different cost of oracle calls.
 
         The comparison that ranks the methods is the first. The others are by SFO, LO and PO calls,
         if the candidate makes such calls; they are left out if the study states a price.
@@ -325,7 +325,7 @@ class CandidateAgainstRivals:
         return Table(f"{self.label} against the best of its class", note, head, rows)
 
     def _dominating_rival_or_word_none(self, duel: Duel) -> str | None:
-        """Return the label of a rival that dominates the candidate for one target, or "none".
+        """Return a rival that needs fewer or equally many oracle calls of each kind, or "none".
 
         Such a rival needs at most the candidate's calls of every kind, and fewer of one kind.
         Return "none" if there is no such rival. Return None if the candidate misses the target, or
@@ -380,7 +380,7 @@ def _labels_budgets_and_calls(comparison: Comparison) -> Iterator[tuple[str, flo
 
 
 def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
-    """Return each method's mean of log(budget/calls) over all problems and targets.
+    """Return each method's mean of log(budget/expected calls) over all problems and targets.
 
     The mean is the area under the method's profile up to the budget, on a logarithmic axis. A
     target that the method never reaches counts as 0. The mean of a method does not depend on the
@@ -397,9 +397,9 @@ def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
 def make_candidate_front(
     comparisons: Sequence[Comparison], candidates: Sequence[str]
 ) -> CandidateAgainstRivals:
-    """Return the comparison of a candidate with the methods that are comparable to it.
+    """Return the comparison of a candidate method with its rivals.
 
-    If the candidate never projects, these are the methods that never project, else all.
+    If the candidate never projects, the rivals are the methods that never project, else all.
 
     `candidates` has the labels of all forms of the candidate; the last one is compared.
     """

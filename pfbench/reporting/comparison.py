@@ -74,7 +74,7 @@ class ScoredAlgorithm:
 
     @cached_property
     def calls_until_targets(self) -> tuple[ExpectedCalls | None, ...]:
-        """Expected calls to each target; None for a target that is reached at no cost."""
+        """Expected calls until each target is reached; None if a target costs no calls."""
         return tuple(
             None
             if calls.is_reached_at_no_cost
@@ -85,7 +85,7 @@ class ScoredAlgorithm:
         )
 
     def calls_to_target(self, target_index: int) -> float:
-        """Return the expected calls to the target with this index.
+        """Return the expected number of calls until the target with this index is reached.
 
         The number is infinite if the target needs no calls of this kind.
         """
@@ -93,7 +93,7 @@ class ScoredAlgorithm:
         return math.inf if calls.is_reached_at_no_cost else runtimes.ert(calls)
 
     def sample(self, target_index: int) -> SeedSample:
-        """Return the calls to one target as a sample with one number for each seed.
+        """Return a sample of the calls until one target is reached, with a number for each seed.
 
         The sample is empty if the target needs no calls of this kind.
         """

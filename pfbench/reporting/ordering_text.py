@@ -81,7 +81,7 @@ _VERDICT_VERBS = {
 
 
 def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
-    """Return sentences on rankings whose results in calls and in the paper's unit are opposite."""
+    """Return sentences on rankings that hold in one unit of cost and are reversed in another."""
     sentences = []
     for source in _group_by_attribute(published, "ordering"):
         panels = _group_by_attribute(source, "panel")
@@ -104,7 +104,7 @@ def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
 def _opposite_results(
     results: Sequence[OrderingResult], title: str
 ) -> tuple[OrderingResult, OrderingResult] | None:
-    """Return a ranking's results in the paper's unit and in calls if they are opposite.
+    """Return a ranking's results in the paper's unit and in calls; None unless they are opposite.
 
     Return None if they are not, or if one of the two is missing.
     """
@@ -218,7 +218,7 @@ def format_order(ordering: PublishedOrdering) -> str:
 
 
 def table_heading(results: Sequence[OrderingResult]) -> str:
-    """Return the heading of the table: "published orders", or "orders" if one is unpublished."""
+    """Return the table's heading: "published orders" if all orders are published, else "orders"."""
     published = all(result.ordering.is_published for result in results)
     return "published orders" if published else "orders"
 

@@ -217,7 +217,7 @@ class _StudyData:
         return scales
 
     def _call_scales(self, groups: Sequence[RunGroup]) -> dict[str, list[Any]]:
-        """Return the linear and the logarithmic x-axis for each quantity, for some algorithms."""
+        """Return, for each quantity, a linear and a logarithmic x-axis for some algorithms."""
         scales = {}
         for axis in self._axes:
             counted = (group.runs for group in groups if self._makes_calls_on_axis(group, axis))
@@ -302,7 +302,7 @@ def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
 
 
 def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> float | None:
-    """Return the constant C of a rate C calls^-power that agrees with the theorem's bound.
+    """Return C such that the rate C / calls^power equals the theorem's bound at the schedule's end.
 
     The theorem bounds a measure at the end of its schedule. C is the median bound times the median
     number of calls to the given power. Return None unless all runs finished the schedule.

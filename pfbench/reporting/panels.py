@@ -61,7 +61,7 @@ class PanelLine:
 
     @property
     def values_for_axis_range(self) -> Array:
-        """Values that the y-axis must show: all, or only the first one if the line diverges."""
+        """Values that the y-axis must show: all, or only the first one of a diverging line."""
         return (
             self.band.median[:1] if self.has_diverged_or_still_grows else self.all_plotted_y_values
         )

@@ -258,7 +258,7 @@ def _score_algorithm(scored: ScoredAlgorithm, measure: str | None) -> Score:
 
 
 def _score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSample]:
-    """Return each algorithm's run scores as numbers with the same order, for rank tests."""
+    """Return samples for rank tests: each run's score, replaced by a number in the same order."""
     scores = [
         [_score_run(scored, k, measure) for k in range(len(scored.group.runs))] for scored in row
     ]

@@ -30,7 +30,7 @@ from pfbench.runs.planning.suite import (
 
 @dataclass(frozen=True)
 class RateLine:
-    """Convergence rate as a line in a log-log figure: a measure decreases as C calls^-power.
+    """Convergence rate, drawn in a log-log figure as the line measure = C / calls^power.
 
     Attributes
     ----------

@@ -71,12 +71,12 @@ class RunGroup:
         return is_deterministic(self.runs)
 
     def select_tuned_runs(self, target: Stop) -> "RunGroup":
-        """Return the runs that were tuned for a target; this group if there are none."""
+        """Return the runs that were tuned for the given target, or this group if no run was."""
         return next((part for stop, part in self.groups_by_target if stop == target), self)
 
     @property
     def groups_by_tuning(self) -> "list[RunGroup]":
-        """Groups of runs that were tuned for easier targets, followed by this group."""
+        """Groups of the algorithm's runs tuned for easier targets, with this group as the last."""
         groups = {part.plans: part for _, part in self.groups_by_target if part.plans != self.plans}
         return [*groups.values(), self]
 
@@ -124,12 +124,12 @@ class SettingResults:
 
     @cached_property
     def equal_count_results(self) -> "SettingResults":
-        """The same panel, with the runs truncated to the common budget."""
+        """Results of this panel, with all runs truncated to their common budget."""
         groups = tuple(_truncate_group(group, self.limits) for group in self.groups)
         return replace(self, groups=groups)
 
     def find(self, label: str) -> RunGroup | None:
-        """Return the runs of the algorithm with a label; None if it has none on this problem."""
+        """Return the runs of the algorithm with the given label; None if there are no such runs."""
         return next((group for group in self.groups if group.label == label), None)
 
 

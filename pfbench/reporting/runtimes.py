@@ -158,7 +158,7 @@ class Runtimes:
 
     @property
     def is_reached_at_no_cost(self) -> bool:
-        """Whether some run reaches the target and no run is charged any cost."""
+        """Whether some run reaches the target, and the cost of every run is zero."""
         return bool(self.hits) and not self.calls_charged.any()
 
     @property
@@ -301,7 +301,7 @@ def ratio_interval(runtimes: Runtimes, other: Runtimes) -> BootstrapInterval | N
 
 
 def is_equivalent(interval: BootstrapInterval | None) -> bool:
-    """Return whether the interval of a runtime ratio lies between 1/`EVEN` and `EVEN`.
+    """Return whether the interval of a runtime ratio is contained in [1/`EVEN`, `EVEN`].
 
     The two methods then count as equivalent.
     """
@@ -309,7 +309,7 @@ def is_equivalent(interval: BootstrapInterval | None) -> bool:
 
 
 def percentile_interval(resamples: Array) -> Array:
-    """Return the ends of the interval with the central share `LEVEL` of the resampled values.
+    """Return the ends of the central interval that contains the share `LEVEL` of the resamples.
 
     The first axis of `resamples` has the resamples, and that of the result has the two ends.
     """

@@ -93,7 +93,7 @@ class FinalSummary:
 
     @property
     def extent_texts(self) -> list[str]:
-        """Texts with the range of final values and, if some runs have none, the number of runs."""
+        """Range of the final values and, if some are missing, the number of values, as texts."""
         texts = []
         if self.runs > 1:
             texts = [f"({format_significant(self.low)} to {format_significant(self.high)})"]

@@ -118,9 +118,9 @@ def matches_selection(name: str, request: Sequence[str]) -> bool:
 
 
 def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
-    """Return a dict from selectors that differ only in the run's seed to their common template.
+    """Return a dict from selectors to templates, in which ``{seed}`` replaces the run's seed.
 
-    The template has ``{seed}`` in place of the seed.
+    Selectors that differ only in that seed have a common template.
     """
     seeds = defaultdict(set)
     templates: dict[str, str] = {}
@@ -176,7 +176,7 @@ def _parse_interned(text: str) -> Any:
 
 
 def _read_plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
-    """Return the stored plan of a run; without a readable one, a plan made from the run itself."""
+    """Return a run's stored plan; if it is missing or wrong, make a plan from the run itself."""
     own = PlannedRun(run.problem, run.algorithm, run.seed, (), 1)
     if plan is None:
         return PlannedRun.from_json(own.as_json())

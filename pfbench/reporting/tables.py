@@ -144,7 +144,7 @@ class Table:
         return cls(f"{results.study.title}: {caption}", note, head, rows)
 
     def groups(self) -> list[tuple[str, list[TableRow]]]:
-        """Return (group, rows) pairs, where the rows are adjacent rows of this group."""
+        """Return (group, rows) pairs, one for each series of adjacent rows with the same group."""
         return [(name, list(rows)) for name, rows in groupby(self.rows, attrgetter("group"))]
 
     def _repr_html_(self) -> str:
@@ -152,7 +152,7 @@ class Table:
         return html_table(self.head, (texts for _, _, texts in self.lines()), self.caption)
 
     def lines(self) -> Iterator[tuple[int, TableRow, list[str]]]:
-        """Yield, for each row, its index in its group, the row, and the texts of its cells.
+        """Yield, for each row, its position within its group, the row itself, and its cell texts.
 
         The first text is the name of the group, which is empty except in the first row of the
         group.
@@ -279,7 +279,7 @@ def format_cell(cell: Cell) -> str:
 
 
 def is_numeric(cell: Cell) -> bool:
-    """Return whether a table cell is aligned as numbers are."""
+    """Return whether a table cell is aligned like a number, not like a text."""
     return not isinstance(cell, str | ShellCommand)
 
 

@@ -140,7 +140,7 @@ class ProfileGraphic(NamedTuple):
 
 
 def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
-    """Return the figure of targets reached against calls for the page, the candidate last."""
+    """Return the page's figure of targets reached against calls, with the candidate's line last."""
     steps = front.calls_by_method()
     low, high = _calls_range(steps)
     wide = math.log(high / low)

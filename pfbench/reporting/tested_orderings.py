@@ -86,7 +86,7 @@ class OrderingPair:
     is_at_start: tuple[bool, bool] = (False, False)
 
     def p_value_for_side(self, side: int) -> float:
-        """Return the p-value if `side` is the better side of the pair, else 2 minus the p-value."""
+        """Return the pair's p-value p if `side` is the better side, else 2 - p."""
         return self.p_value if self.better_side == side else 2.0 - self.p_value
 
     @property
@@ -280,7 +280,7 @@ def _decide_pair(
 
 
 def _best_form_pair(rows: Sequence[Sequence[OrderingPair]], side: int) -> OrderingPair:
-    """Return the most significant variant of a method, paired with its strongest opponent.
+    """Return the pair of a method's most significant variant and that variant's best opponent.
 
     Each row has the pairs of one form. Of equally significant forms, the one with the best value
     is chosen.
@@ -319,7 +319,7 @@ def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) 
 def _pair_samples_and_calls_spent(
     ordering: PublishedOrdering, item: RunGroup, other: RunGroup, cost_unit: OrderingUnit
 ) -> tuple[Array, Array, float]:
-    """Return the values of two methods by run, and the cost at which they are compared."""
+    """Return two methods' values in each run, and the cost at which the methods are compared."""
     groups = [(group, cost_unit.prices[group.label]) for group in (item, other)]
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)
@@ -381,7 +381,7 @@ def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]
 
 
 def _adjust_p_values(p: Sequence[float], is_tested: Sequence[bool]) -> list[float]:
-    """Return the p-values; Holm's correction is applied to those tested and greater than 0.
+    """Return the p-values, with Holm's correction of those that are tested and greater than 0.
 
     Other values are returned unchanged.
     """

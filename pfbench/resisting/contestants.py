@@ -264,7 +264,7 @@ def _default_parameters(
 
 
 def _set_iterations(selector: Selector, T: int) -> Selector:
-    """Return the selector; add iterations=T if its class has this parameter and it is not set."""
+    """Return the selector with `iterations` set to T, unless it is set already or not allowed."""
     data = user_code.load_user_object(selector.name)
     declared = fields(data) if isinstance(data, type) and is_dataclass(data) else ()
     if "iterations" in {field.name for field in declared}:

@@ -85,7 +85,7 @@ class AnswerCheck:
         return min(p.gap for p in self.visited_points if getattr(p, count_kind) < T)
 
     def calls_to_gap(self, target: float, count_kind: str) -> int | None:
-        """Return the number of calls before the first gap of at most `target`; None without one.
+        """Return the number of calls until the gap is first at most `target`; None if it never is.
 
         `count_kind` is the kind of calls that is counted, "lo" or "gradient".
         """
@@ -126,7 +126,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
 
 
 def _row_coordinates_over_scale(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
-    """Return each recorded point's coordinates along the hidden directions, over the scale mu.
+    """Return the inner products of each recorded point with the hidden directions, divided by mu.
 
     The scale mu is that of the chain.
     """
@@ -140,7 +140,7 @@ def _row_coordinates_over_scale(fixed: ZeroChain, transcript: Transcript) -> dic
 
 
 def orthonormality_error(directions: Floats) -> float:
-    """Return the largest entry of |V'V - I|, where the rows of `directions` are those of V'."""
+    """Return the largest absolute entry of A A' - I, where A is the matrix `directions`."""
     return float(np.abs(directions @ directions.T - np.eye(len(directions))).max())
 
 

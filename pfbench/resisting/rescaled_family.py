@@ -62,7 +62,7 @@ class FamilyRun:
 
     @property
     def tightness(self) -> float:
-        """Ratio of the LO calls to their lower bound T; too small if the target was not reached."""
+        """Ratio of LO calls to their lower bound T; too small if the run missed the target."""
         return self.calls / self.T
 
 
@@ -117,7 +117,7 @@ def _run_to_target(text: str, epsilon: float, limit: int, seed: int) -> FamilyRu
 
 
 def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
-    """Yield copies of an algorithm, one for each number of iterations that is to be tried.
+    """Yield copies of an algorithm, one for each number of iterations to try.
 
     The tolerances of sliding methods depend on their number of iterations. So they are tried with
     T, 2T, 4T, ... iterations, up to `limit`. Other methods are tried with `limit` only.
@@ -137,7 +137,7 @@ def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
 def _calls(
     algorithm: Algorithm, oracle: ResistingOracle, target: float, limit: int, seed: int
 ) -> tuple[int, bool]:
-    """Return a run's LO calls until its gap is at most `target`, and whether it gets so small.
+    """Return a run's LO calls until its gap is at most `target`, and whether it reached that gap.
 
     If it was not reached, these are all LO calls of the run.
     """

@@ -232,7 +232,7 @@ class ResistingOracle(CountingBackend):
     # --- inside -------------------------------------------------------------------------------
 
     def _record_point_coordinates(self, x: Floats) -> Floats:
-        """Add x to the span of queries; return its coordinates V'x/mu along the directions V."""
+        """Add x to the span of queries; return <v, x>/mu for each of the hidden directions v."""
         key = fingerprint(x)
         y = self._coordinates.get(key)
         if y is None:

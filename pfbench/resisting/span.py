@@ -109,7 +109,7 @@ class QuerySpan:
         self.largest_gradient_norm = max(self.largest_gradient_norm, norm(g))
 
     def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
-        """Add u = LO(g) to the span; return its coordinates and the norm of its omitted part.
+        """Add u = LO(g) to the span; return u's coordinates, and the norm of the part not added.
 
         A part of the size of rounding errors is omitted.
         """
@@ -151,7 +151,7 @@ class QuerySpan:
 
 
 def ball_gap(norm_sq: float, y: Floats, slopes: Floats, radius: float) -> float:
-    """Return the Frank-Wolfe gap <g, x> + radius |g| at a point x of a ball, for the gradient g.
+    """Return the Frank-Wolfe gap <g, x> + radius |g| for the gradient g at a point x of a ball.
 
     The gradient is g = x/5 + V h, where V has orthonormal columns. `norm_sq` is |x|^2, `y` is V'x,
     and `slopes` is h.

@@ -21,7 +21,7 @@ _FACTOR = 4.0
 
 @dataclass(frozen=True)
 class _ProblemMap:
-    """Maps of points and of gradients to a transformed problem; `back` maps its points back."""
+    """Maps of points and gradients to a transformed problem; `back` inverts the map of points."""
 
     point: Callable[[Layers], Layers]
     gradient: Callable[[Layers], Layers]

@@ -113,7 +113,7 @@ class _BitwiseRuns:
         return b"".join(layer.tobytes() for point in points for layer in point)
 
     def differ(self, hyper: Mapping[str, Any], changed: Mapping[str, Any]) -> bool:
-        """Return whether two choices of the parameters give different iterates at any scale.
+        """Return whether two choices of parameters give different iterates for some gradient scale.
 
         Iterates with `hyper` are cached, so `hyper` must be the same in all calls.
         """

@@ -87,7 +87,7 @@ class _StatedInequality:
 
 
 class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
-    """Descent inequality of an L-smooth f: f(x+) <= f(x) + <g, d> + L |d|^2/2, with d = x+ - x.
+    """Descent inequality of an L-smooth f: f(y) <= f(x) + <grad f(x), y - x> + L |y - x|^2/2.
 
     It holds for every L-smooth f, so one violation refutes the constant L.
 
@@ -106,7 +106,7 @@ class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
         self.value, self.gradient, self.L = value, gradient, L
 
     def __call__(self, before: Floats, after: Floats, g: Floats) -> Any:
-        """Return f(x+), its upper bound, and the terms of the bound by name."""
+        """Return f at the point after the step, its upper bound, and the bound's terms by name."""
         d = after - before
         f, f_after = float(self.value(before)), float(self.value(after))
         linear, square = float(np.vdot(g, d)), self.L * float(np.vdot(d, d)) / 2
@@ -155,7 +155,7 @@ class Direction:
 
     @property
     def is_rotated(self) -> bool:
-        """Whether the singular vectors of O clearly differ from those of the momentum."""
+        """Whether the direction's singular vectors clearly differ from those of the momentum."""
         return self.off_diagonal > 0.1 * self.image_range[1]
 
 
@@ -226,7 +226,7 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
         return self
 
     def __call__(self, before: Any, after: Any, g: Any) -> Any:
-        """Return both sides and the named terms of the inequality that a step violates most."""
+        """Return both sides of the inequality that a step violates most, and its terms by name."""
         layers = (before, after, g) if isinstance(before, list) else ([before], [after], [g])
         self._buffers = self._buffers or [0.0 * q for q in layers[2]]
         results = []
@@ -280,7 +280,7 @@ class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
         return self
 
     def __call__(self, before: Floats, after: Floats, g: Floats) -> Any:
-        """Return the increase of the weighted gap A_t G_t in a step, its bound, and named terms."""
+        """Return the increase of the weighted gap in a step, its bound, and the terms by name."""
         t = self._t
         a, A = 2.0 * t + 2, (t + 1.0) * (t + 2)
         toward = np.asarray(self.lmo(g)) - before

@@ -138,7 +138,7 @@ def _total_variation(
 
 
 def _compare_samples(methods: Sequence[Any], index: int, seed: int, why: str, call: str) -> str:
-    """Compare runs with equal seeds, then independent samples; return text on the decision.
+    """Compare runs with equal seeds, then independent samples; return the result as text.
 
     Raise AssertionError if the samples differ significantly.
     """
@@ -313,7 +313,7 @@ def unbiased(
 
 
 def _describe_bias(rows: Sequence[tuple[float, Floats]], target: Floats) -> list[str]:
-    """Return lines on how the mean estimate differs from `target`; [] if only by rounding."""
+    """Return lines that describe how the mean estimate differs from `target`; [] if they agree."""
     total = sum(chance for chance, _ in rows)
     mean = np.asarray(sum(chance * g for chance, g in rows) / total)
     size = max(float(np.abs(g).max()) for g in (target, *(g for _, g in rows)))

@@ -197,7 +197,7 @@ def _compare_muon(
 def _identify_steps(
     make: Stepper, loud: Settings, name: str, published: Callable[..., list[Layers]], **values: Any
 ) -> list[Finding]:
-    """Return a finding that names the method or the known bug that explains the steps.
+    """Return a finding: which published method or known bug has the same steps as the optimiser.
 
     The steps of the user's optimiser with the parameters `loud` are compared with those of the
     published method `name` with the parameters `values`, and with those of its known bugs.

@@ -36,7 +36,7 @@ _ARGUMENTS = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 class Replicas:
-    """Factory of optimiser copies, which update other parameters with the settings of one group.
+    """Factory of optimiser copies, which update other tensors with the settings of one group.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Replicas:
 
 
 def _names_in_optimizer(settings: Settings) -> dict[str, str]:
-    """Return the optimiser's own name of each hyperparameter in `settings` by its usual name."""
+    """Return a dict from the usual name of each hyperparameter to its name in the optimiser."""
     names: dict[str, str] = {}
     for name in settings:
         usual = _USUAL_NAMES.get(name, name)

@@ -156,7 +156,7 @@ class StepReader:
             self._before[p] = _LayerCopy(_clone(p), is_missing, *copies)
 
     def measurement_rows(self, norm: ProductNorm) -> tuple[list[dict[str, Any]], list[Finding]]:
-        """Return rows of measurements, one for each layer and one for all, and the findings."""
+        """Return rows of measurements (one for each layer, one for all layers) and the findings."""
         rows, findings, totals = [], [], np.zeros(3)
         for i, p in self._pairs():
             before = self._before.get(p)
@@ -292,7 +292,7 @@ class StepReader:
         return bool(min(len(p), p.numel() // len(p)) <= self._largest)
 
     def _momentum_buffer(self, p: Any) -> Any:
-        """Return the momentum buffer of a parameter, found by name or shape; None if ambiguous."""
+        """Return the momentum buffer of a parameter; None unless exactly one tensor can be it."""
         state = self._optimizer.state.get(p, {})
         tensors = {k: v for k, v in state.items() if torch.is_tensor(v) and v.shape == p.shape}
         named = [v for k, v in tensors.items() if "momentum" in str(k)] or list(tensors.values())
@@ -308,7 +308,7 @@ def _learning_rate(group: Mapping[str, Any]) -> float:
 def _relative_step_columns(
     step_length: float, point_length: float, sqrt_entries: float
 ) -> dict[str, float]:
-    """Return two columns: a step's root mean square, and its length divided by the point's."""
+    """Return two columns: the root mean square of a step, and step length over point length."""
     relative = float(step_length / point_length) if point_length else math.nan
     return {"step_rms": float(step_length / (sqrt_entries or 1.0)), "step_relative": relative}
 
@@ -330,6 +330,6 @@ def _clone(tensor: Any) -> Any:
 
 
 def _as_matrix(tensor: Any) -> Floats:
-    """Return a tensor as a double-precision matrix of its first axis by all other axes."""
+    """Return a tensor as a double-precision matrix, with all axes but the first flattened."""
     array: Floats = tensor.detach().double().cpu().numpy()
     return array.reshape(len(array), -1)

@@ -172,7 +172,7 @@ class Watch:
         return self._spent / elapsed if elapsed > 0.0 else 0.0
 
     def conclude(self, measured: float, bound: Callable[[Mapping[str, float]], float]) -> str:
-        """Compare a measurement with a bound at the measured constants; return the result as text.
+        """Compare a measured value with a bound in terms of measured constants; return a text.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class Watch:
         )
 
     def _announce_samples_on_backward(self, args: Any, kwargs: Any, output: Any) -> None:
-        """Register hooks on the outputs, by which a backward pass counts the call's samples."""
+        """Register hooks on a module's outputs, so that a backward pass counts the samples."""
         if self._busy or not torch.is_grad_enabled():
             return
         self._pending.clear()  # of a backward pass that did not reach the parameters
