@@ -88,7 +88,8 @@ class Claim:
         Bounds with their units, if the check is not one of `statements`.
     units
         Units of constants and parameters by name. "constants" names the unit of constants that are
-        one number, "of" that of the measured quantity. Usual names need no entry.
+        one number, "of" that of the measured quantity. Usual names need no entry; an entry
+        replaces their usual unit.
     scale_dependence
         Reason why the bound does not scale with the units of f and x; empty if it does.
     needs_seed

@@ -183,7 +183,7 @@ def _check_bounds(claim: Claim) -> Iterator[tuple[str, bool]]:
 def _check_setting(
     claim: Claim, label: str, case: Case, problem: Any
 ) -> Iterator[tuple[str, bool]]:
-    departures = find_departures(lambda scaling: vars(case(scaling)[1]))
+    departures = find_departures(lambda scaling: vars(case(scaling)[1]), claim.units)
     yield from ((text, False) for text in departures.texts)
     for name, point, unit in _iterate_bound_functions(claim, case, problem):
         subject = ", ".join(filter(None, (name, label)))

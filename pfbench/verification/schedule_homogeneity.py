@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from pfbench.algorithms.base import get_parameters as parameters_of
@@ -172,8 +173,14 @@ class UnitDepartures:
         return self.real + self.integers
 
 
-def find_departures(make_parameters: Parameters) -> UnitDepartures:
-    """Return descriptions of all parameters of a schedule that do not scale with their units."""
+def find_departures(
+    make_parameters: Parameters, stated_units: Mapping[str, Unit] = MappingProxyType({})
+) -> UnitDepartures:
+    """Return descriptions of all parameters of a schedule that do not scale with their units.
+
+    A unit in `stated_units` replaces those that a parameter with a usual name may have.
+    """
+    units = {**UNITS, **{name: (unit,) for name, unit in stated_units.items()}}
     departures, base = UnitDepartures(), make_parameters(ONE)
     for name, value in base.items():
         if is_float(value):
@@ -183,7 +190,7 @@ def find_departures(make_parameters: Parameters) -> UnitDepartures:
 
             deviation = [
                 find_departure(name, parameter_value, unit)
-                for unit in UNITS.get(name, (infer_unit(parameter_value),))
+                for unit in units.get(name, (infer_unit(parameter_value),))
             ]
             departures.real.extend([str(deviation[0])] if all(deviation) else [])
             continue

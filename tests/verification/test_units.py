@@ -1,6 +1,7 @@
 """Units of constants, bounds and schedules: against scaled problems, and with lost factors."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -136,6 +137,19 @@ def test_a_step_in_no_units_is_said():
     )
     assert not found.homogeneous
     assert "step is" in found.description
+
+
+@pytest.mark.parametrize(("unit", "homogeneous"), [(LENGTH, True), (NUMBER, False), (None, False)])
+def test_a_stated_unit_replaces_that_of_a_usual_name(unit, homogeneous):
+    def parameters(c):
+        return {"iterations": 20, "gamma": math.sqrt(2.0 * c.delta / (20 * c.L_f))}
+
+    check = bound(lambda c, a: c.L_f * c.delta, "gradient_mapping_sq", parameters=parameters)
+    units = {} if unit is None else {"gamma": unit}
+    claim = Claim(name="thm", statement="", algorithm="prox-gd", instances=SLOPE, check=check)
+    found = check_claim(replace(claim, units=units))
+    assert found.homogeneous is homogeneous
+    assert homogeneous or "gamma is 16 times" in found.description
 
 
 def test_what_is_measured_by_a_function_has_any_unit_but_one():
