@@ -105,7 +105,7 @@ class FunctionSet(ConvexBody):
 
     @cached_property
     def diameter(self) -> float:
-        """Euclidean diameter, by default the diameter of the smallest box that contains the set."""
+        """Euclidean diameter; if none was given, that of the smallest box that contains the set."""
         return float(np.sqrt(sum((high - low) ** 2 for low, high in self._coordinate_ranges())))
 
     def _coordinate_ranges(self) -> list[tuple[float, float]]:

@@ -111,7 +111,7 @@ def link_external_files(archive: Archive, folder: Path, source_folder: Path) -> 
 
 
 def list_changed_data(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the data sets of an archive that are missing or different here, each with a reason."""
+    """Return the data sets of an archive that this machine lacks or has in another version."""
     changed = {}
     for name, digest in manifest["data"].items():
         path = status(name).path if name in DATA_SETS else None

@@ -153,7 +153,7 @@ class FunctionChecks(ProblemChecks):
         return f"{len(visited)} directional derivatives, by {sharpest}"
 
     def _slopes(self, line: LineSegment) -> tuple[float, float, float, str]:
-        """Return f's slope along a line, from the gradient and numerically, and an error estimate.
+        """Return the slope of f along a line from the gradient and from values, with its error.
 
         The slope by the gradient is <gradient, u> for the direction u of the line. The result ends
         with an estimate of the numerical error and the name of the numerical method.

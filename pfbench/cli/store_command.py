@@ -282,7 +282,7 @@ def _select_rows(
     status: str | None,
     **columns: Sequence[str],
 ) -> "tuple[Listing, list[Row]]":
-    """Return the listing of a store, and its rows that match all given filters.
+    """Return the listing of a store, and those of its rows that match all given filters.
 
     Raises an error for an unknown kind or status.
     """

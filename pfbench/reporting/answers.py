@@ -173,7 +173,7 @@ def _final_value_sentences(results: StudyResults) -> Iterator[str]:
 
 
 def _final_medians(panel: SettingResults, measure: str) -> list[tuple[float, str]]:
-    """Return (median of the final values, label) pairs of the methods, the lowest first."""
+    """Return (median final value, label) pairs of the methods, sorted by the median."""
     ends = [(final_summary(group.runs, measure).median, group.label) for group in panel.groups]
     return sorted((end for end in ends if not math.isnan(end[0])), key=lambda end: end[0])
 

@@ -39,7 +39,7 @@ class PanelLine:
 
     @property
     def all_plotted_y_values(self) -> Array:
-        """All y-values that are drawn: those of the band, of the median, and at the runs' ends."""
+        """All y-values that are drawn: medians, edges of the band, and the ends of runs."""
         ends = np.array([end.y for end in self.endings])
         return np.concatenate([self.band.low, self.band.median, self.band.high, ends])
 
@@ -159,7 +159,7 @@ def make_panel_line(group: RunGroup, axis: str, measure: str) -> PanelLine:
 
 
 def _positive_x_range(lines: Sequence[PanelLine]) -> tuple[float, float]:
-    """Return the least positive x and the greatest x of the lines in a panel."""
+    """Return the smallest positive x and the largest x of the lines in a panel."""
     greatest = max((line.max_x for line in lines), default=0.0)
     first = [float(x) for line in lines for x in line.band.x[line.band.x > 0.0][:1]]
     return min(first, default=greatest), greatest

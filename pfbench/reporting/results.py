@@ -81,7 +81,7 @@ class RunGroup:
         return [*groups.values(), self]
 
     def makes_calls(self, count: str) -> bool:
-        """Return whether any run makes oracle calls of a kind; always true for ``"seconds"``."""
+        """Return whether any run makes oracle calls of the given kind; true for ``"seconds"``."""
         return count == "seconds" or count in self._counts_in_use
 
     @cached_property

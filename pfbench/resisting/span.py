@@ -105,7 +105,7 @@ class QuerySpan:
         return np.append(coordinates, size)
 
     def note_gradient_norm(self, g: Floats) -> None:
-        """Update the largest norm of a gradient answered so far, with the new answer g."""
+        """Update the largest norm of the answered gradients with the norm of the new answer g."""
         self.largest_gradient_norm = max(self.largest_gradient_norm, norm(g))
 
     def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:

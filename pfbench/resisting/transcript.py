@@ -139,7 +139,7 @@ class Transcript:
         return hashlib.sha256(np.ascontiguousarray(self.directions, "<f8").tobytes()).hexdigest()
 
     def write(self, path: Path) -> str:
-        """Write the transcript to an .npz file, whole or not at all; return the file's SHA-256.
+        """Write the transcript atomically to an .npz file; return the SHA-256 of the file.
 
         Raises
         ------
