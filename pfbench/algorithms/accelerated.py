@@ -60,7 +60,7 @@ class ProxASVRG(AcceleratedMethod):
         return super().explicit(constants, **overrides)
 
     def first_weight(self, n: int) -> float:
-        """Return w_0, the weight of the first epoch, computed from n, batch, step and smoothness.
+        """Return the weight w_0 that the class's pseudo-code uses in the first epoch.
 
         w_0 = 1 - tau L eta/(1 - L eta), where tau = (n-b)/(b(n-1)). L is the smoothness, but at
         most 1/(3 eta).
@@ -181,7 +181,7 @@ class ProxRSAG(AcceleratedMethod):
     )
 
     def output_weight(self, k: int) -> float:
-        """Return k (k+1)/2; iterate k is the output with a probability proportional to it."""
+        """Return k (k+1)/2, the weight with which iterate k is drawn as the output."""
         return k * (k + 1.0) / 2.0
 
     @classmethod

@@ -99,7 +99,7 @@ class ActiveSetMethod(Algorithm):
         upper: float,
         end: Callable[[], Point],
     ) -> float:
-        """Return the step size gamma <= `upper` along d; 0 if d is not a descent direction.
+        """Return the step size along d, at most `upper`, or 0 if d is not a descent direction.
 
         `end` returns x + upper d as a combination of vertices. Trial points are combinations of x
         and this point, so that they stay in the set despite rounding.
@@ -129,7 +129,7 @@ class AwayStepFW(ActiveSetMethod):
     cites = ("guelat1986", "lacoste2015")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move toward w, or (if steeper) away from the active vertex with the largest <g, v>."""
+        """Move toward the vertex w or, if steeper, away from the worst active vertex."""
         a, _ = S.argmax_and_argmin_product(g)
         if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
@@ -170,7 +170,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
     lazy: bool = parameter(False, "true: query LO only if no active pair descends enough")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move toward w, or (if steeper) from the worst to the best active vertex.
+        """Move toward the vertex w or, if steeper, from the worst to the best active vertex.
 
         The worst vertex has the largest <g, v> in S, and the best one the smallest.
         """

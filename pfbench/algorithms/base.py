@@ -134,7 +134,7 @@ class Algorithm(ABC):
         """Start at x, and yield the state of the method after each update."""
 
     def output_weight(self, k: int) -> float:
-        """Return the weight with which output=weighted draws iterate k >= 1 as the output."""
+        """Return the weight of iterate k >= 1 in the random choice for output=weighted."""
         return 1.0
 
     @property
@@ -177,7 +177,7 @@ class Algorithm(ABC):
 
     @classmethod
     def practical(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with a practical schedule for accuracy `epsilon`, not a theorem's.
+        """Return the algorithm with a schedule for accuracy `epsilon` that no theorem covers.
 
         The constants of a practical schedule are not those of a theorem.
 
@@ -225,13 +225,13 @@ class Algorithm(ABC):
 
     @classmethod
     def check_zero_bound(cls, parameters: Mapping[str, Any], name: str, derived: float) -> None:
-        """Raise an error if `parameters` states the bound `name` as 0, but `derived` is not 0."""
+        """Raise an error if the parameter `name` is given as 0, although `derived` is not 0."""
         if parameters.get(name) is not None and derived != 0.0:
             check_real(name, parameters[name], above=0.0)
 
     @classmethod
     def from_schedule(cls, parameters: Mapping[str, Any], **schedule: Any) -> Self:
-        """Return the algorithm with a schedule's parameters, unless `parameters` replaces them."""
+        """Return the algorithm with the parameters of a schedule; `parameters` take precedence."""
         return cls(**schedule | dict(parameters))
 
     @classmethod
@@ -247,7 +247,7 @@ class Algorithm(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingAlgorithm(Algorithm):
-    """Base class of methods that draw components uniformly, or in proportion to their L_i."""
+    """Base class of methods that draw components uniformly, or in proportion to smoothness."""
 
     kinds = ("sampling",)
 
@@ -257,13 +257,13 @@ class SamplingAlgorithm(Algorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that a run queries: those in `requires`; importance sampling adds the L_i."""
+        """Oracles that a run queries; importance sampling adds the components' smoothness."""
         by_smoothness = self.sampling == "importance"
         return self.requires | {"component_smoothness"} if by_smoothness else self.requires
 
     @classmethod
     def schedule_smoothness(cls, constants: Constants, parameters: Mapping[str, Any]) -> float:
-        """Return the smoothness constant of a schedule: L_mean for importance sampling, else L.
+        """Return the smoothness constant for a schedule: L_mean for importance sampling, else L.
 
         L is max(L_f, L_ms). Importance sampling draws component i with probability q_i = L_i/(n
         L_mean). Then (grad f_i(x) - grad f_i(y))/(n q_i) has a mean square of at most L_mean^2 |x -

@@ -160,7 +160,7 @@ _OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
 
 
 def select_algorithm(selector: Selector) -> AlgorithmChoice:
-    """Return the choice of a built-in algorithm, given the selector with its parameters.
+    """Return the built-in algorithm and the parameters that a selector names.
 
     See `algorithm`.
     """
@@ -192,7 +192,7 @@ def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
 
 
 def select_user_algorithm(cls: type[Algorithm], selector: Selector) -> AlgorithmChoice:
-    """Return the choice of a user-defined algorithm class with the parameters of a selector.
+    """Return a user-defined algorithm class as a choice, with the parameters of a selector.
 
     See `algorithm`.
     """

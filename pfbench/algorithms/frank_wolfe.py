@@ -68,7 +68,7 @@ _ROUNDING = 1e-12
 
 
 def line_search(value: Callable[[float], float], upper: float, *candidates: float) -> float:
-    """Return the candidate step size in [0, upper] with the smallest `value`.
+    """Return the candidate step size in [0, upper] at which the function `value` is smallest.
 
     The candidates are the result of SciPy's bounded minimiser of `value`, both ends of [0, upper],
     and the `candidates`.
@@ -274,7 +274,7 @@ class FrankWolfe(Algorithm):
         return min(gap / curvature, 1.0) if curvature > 0.0 else 1.0
 
     def _line_search(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
-        """Return the best step size from x to v; if C is known, min(gap/C, 1) is a candidate."""
+        """Return the best step size from x to v; trials include min(gap/C, 1) for a curvature C."""
         adaptive = () if self.curvature is None else (self._adaptive_step(gap),)
         return self.line_search(lambda gamma: ask.value(combine(x, v, gamma)), 1.0, *adaptive)
 

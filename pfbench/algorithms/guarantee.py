@@ -33,7 +33,7 @@ def epsilon_squared_bound(epsilon: float, constants: Constants) -> float:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Guarantee of a method's theorem: a bound on a criterion after a run with its schedule.
+    """Guarantee of a theorem: a bound on a criterion after a run with the theorem's schedule.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ from pfbench.base.state import Point, State
 
 @dataclass(frozen=True, kw_only=True)
 class LocalLMO(Algorithm):
-    """Local LMO: x_{k+1} minimises <grad f(x_k), z> over the z in the set within a radius."""
+    """Local LMO: x_{k+1} minimises <grad f(x_k), z> over all z in the set that are near x_k."""
 
     name = "local-lmo"
     summary = "Local LMO: linear minimisations within the radius 2R/(k+2)"

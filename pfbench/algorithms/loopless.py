@@ -47,7 +47,7 @@ def page_parameters(n: int) -> dict[str, Any]:
 
 
 def page_error_constant(batch: int, refresh: float) -> float:
-    """Return (1-p)/(pb), the constant in the bound of the squared errors of PAGE estimates.
+    """Return (1-p)/(pb), the constant in PAGE's error bound for batch size b and probability p.
 
     The batch b is `batch`, and the probability p is `refresh`. The module docstring calls the
     constant c^2.
@@ -56,16 +56,16 @@ def page_error_constant(batch: int, refresh: float) -> float:
 
 
 def lsvrg_error_constant(batch: int, refresh: float) -> float:
-    """Return 2(1-p)(2-p)/(p^2 b), the constant in the bound of L-SVRG's squared errors.
+    """Return the constant in the bound of L-SVRG's squared errors.
 
-    The probability p is `refresh`. The module docstring calls the constant c^2. It follows from E
-    y_t <= (1 - p/2) y_{t-1} + ((1-p)(2-p)/p) |x_t - x_{t-1}|^2 for y_t = |x_t - w|^2.
+    It is c^2 = 2(1-p)(2-p)/(p^2 b), with the batch b and the probability p = `refresh`, from E y_t
+    <= (1 - p/2) y_{t-1} + ((1-p)(2-p)/p) |x_t - x_{t-1}|^2 for y_t = |x_t - w|^2.
     """
     return 2.0 * (1.0 - refresh) * (2.0 - refresh) / (refresh**2 * batch)
 
 
 def table_entry_refresh_probability(n: int, batch: int) -> float:
-    """Return 1 - (1 - 1/n)^b, the probability that a batch replaces one stored gradient."""
+    """Return the probability that a random batch of components contains a given component."""
     return 1.0 - (1.0 - 1.0 / n) ** batch
 
 
@@ -80,7 +80,7 @@ def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
 
 
 def max_step_schedule(error_constant: float, L: float, h0: float, epsilon: float) -> dict[str, Any]:
-    """Return the step and iterations for accuracy epsilon; an error constant limits the step.
+    """Return the largest step that an error constant allows, and the number of iterations.
 
     `error_constant` is the constant c^2 of the module's bound. The number T of iterations is the
     least with 2 h0/(eta T) <= epsilon^2 for the step eta.
@@ -211,7 +211,7 @@ class ZeroSARAHMethod(ProximalMethod):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that a run queries: those in `requires`, or only batches for a table of zeros.
+        """Oracles that a run queries: those in `requires`, but only batches if table=zero.
 
         The method then keeps the table itself.
         """
@@ -219,10 +219,10 @@ class ZeroSARAHMethod(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for accuracy epsilon, with batch b = sqrt n and a derived table weight.
+        """Return the method for accuracy epsilon, with a batch of sqrt n components.
 
-        The weight is q/2, where q = 1 - (1 - 1/n)^b is the probability that a batch replaces a
-        given table entry. With these parameters, c is about 2.
+        The table weight is q/2, where q = 1 - (1 - 1/n)^b is the probability that a batch of b =
+        sqrt n replaces a given table entry. With these parameters, c is about 2.
 
         Raises
         ------

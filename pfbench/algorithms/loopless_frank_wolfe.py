@@ -218,7 +218,7 @@ class StormFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for accuracy epsilon, with batch 1 and first batch 1/alpha.
+        """Return the method for accuracy epsilon, with a first batch of 1/alpha, then batches of 1.
 
         The weight of the newest gradient is alpha = min(1, L gamma D/sigma).
 
@@ -305,7 +305,7 @@ class OneSFW(OneSampleFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the least T whose bound of f(x_T) - min f is at most epsilon.
+        """Return the method with the least T for which the bound on f(x_T) - min f is <= epsilon.
 
         The bound of f(x_T) - min f is 4/3 D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1).
 
@@ -336,7 +336,7 @@ class MomentumSFW(OneSampleFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the least T whose bound of f(x_T) - min f is at most epsilon.
+        """Return the method with the least T for which the bound on f(x_T) - min f is <= epsilon.
 
         The bound of f(x_T) - min f is (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1).
 

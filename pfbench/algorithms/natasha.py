@@ -59,7 +59,7 @@ class Natasha15(Algorithm):
 
     @property
     def period(self) -> int:
-        """Number of steps in a sub-epoch: snapshot/(subepochs batch), rounded down, at least 1."""
+        """Number of steps in a sub-epoch: floor(snapshot/(subepochs * batch)), but at least 1."""
         return max(1, self.snapshot // (self.subepochs * self.batch))
 
     @classmethod

@@ -117,7 +117,7 @@ class NFWU(EstimatorAlgorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the schedule of shen2019, theorem 3.1; it ensures condition (9).
+        """Return the method with the schedule of theorem 3.1 of shen2019.
 
         Raises
         ------
@@ -230,9 +230,10 @@ class NFWUCASVRG(CurvatureNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
-        """Return the period p = L^.8 L2^-.4 n^.2 epsilon^-.4 and the batch S = n/p.
+        """Return the period p and the batch size S = n/p of the theorem's schedule.
 
-        For epsilon <= L^2/(L2 n^2): S = 1, p = L/sqrt(L2 epsilon).
+        p = L^.8 L2^-.4 n^.2 epsilon^-.4. For epsilon <= L^2/(L2 n^2): S = 1, p = L/sqrt(L2
+        epsilon).
         """
         n, L2 = constants.n, cls.schedule_constants(constants, "L2_ms")[0]
         if epsilon <= L**2 / (L2 * n**2):
@@ -252,9 +253,10 @@ class NFWUCASPIDERG(CurvatureNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
-        """Return the period p = L L2^-.5 n^.25 epsilon^-.5 and the batch S = 4n/(3p).
+        """Return the period p and the batch size S = 4n/(3p) of the theorem's schedule.
 
-        For epsilon <= L^2/(L2 n^1.5): S = ceil(4/3), p = (L^2/(L2 epsilon))^(2/3).
+        p = L L2^-.5 n^.25 epsilon^-.5. For epsilon <= L^2/(L2 n^1.5): S = ceil(4/3), p = (L^2/(L2
+        epsilon))^(2/3).
         """
         n, L2 = constants.n, cls.schedule_constants(constants, "L2_ms")[0]
         if epsilon <= L**2 / (L2 * n**1.5):

@@ -89,7 +89,7 @@ class ConditionalGradient(MomentumAlgorithm):
             yield State(x, at, d)
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return the next iterate (1 - gamma) x + gamma v, for the linear minimiser v."""
+        """Return the next iterate (1 - gamma) x + gamma v, for the vertex v and the step gamma."""
         return combine(x, v, self.step)
 
 
@@ -120,13 +120,13 @@ class WeightDecayAlgorithm(MomentumAlgorithm):
             )
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return the next iterate (1 - gamma mu) x + gamma v, for the linear minimiser v."""
+        """Return the next iterate (1 - gamma mu) x + gamma v, for step gamma and decay mu."""
         return (1.0 - self.step * self.decay) * x + self.step * v
 
 
 @dataclass(frozen=True, kw_only=True)
 class USCG(WeightDecayAlgorithm, ConditionalGradient):
-    """Unconstrained stochastic conditional gradient: each step is gamma times a minimiser."""
+    """Unconstrained stochastic conditional gradient: steps along minimisers over a norm ball."""
 
     name = "uscg"
     summary = "steps along minimisers over the ball of a norm at averaged gradients (Scion)"
@@ -212,7 +212,10 @@ class Almond(MomentumAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class Muon(WeightDecayAlgorithm):
-    """Muon without Nesterov's momentum; its source's step size eta is gamma times the radius."""
+    """Muon without Nesterov's momentum.
+
+    The step size eta of its source is gamma times the radius.
+    """
 
     name = "muon"
     summary = "Muon: orthogonalised momentum, over the spectral norm"

@@ -416,7 +416,7 @@ class ProxSpiderBoost(ProximalMethod):
 
     @classmethod
     def bound_constant(cls) -> float:
-        """Return c of the theorem's bound c L Delta/T of the squared gradient mapping."""
+        """Return the constant c of the bound c L Delta/T on the squared gradient mapping."""
         return 20.0
 
     @classmethod

@@ -79,7 +79,7 @@ class SlidingMethod(Algorithm):
 
     @property
     def anytime(self) -> bool:
-        """Whether the iterates are independent of `iterations`: not so if the tolerance is 1/N."""
+        """Whether the iterates are independent of `iterations`: false if the tolerance is 1/N."""
         return self.tolerance is not None
 
     def output_weight(self, k: int) -> float:
@@ -273,12 +273,10 @@ class CGS(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for accuracy epsilon, with 8 sqrt(L/sigma_hat) inner iterations.
+        """Return the method for accuracy epsilon, with the schedule of li2019 theorem 1.
 
-        There are log2(delta0/epsilon) restarts.
-
-        The schedule is that of li2019 theorem 1. L, sigma_hat and delta0 are the explicit
-        parameters, or else the problem's constants.
+        There are log2(delta0/epsilon) restarts of 8 sqrt(L/sigma_hat) inner iterations. L,
+        sigma_hat and delta0 are the explicit parameters, or else the problem's constants.
         """
         L = cls.resolve_constant("smoothness", constants, overrides)
         sigma = cls.resolve_constant("curvature", constants, overrides)

@@ -184,9 +184,9 @@ class ProxSpiderBoostM(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with period and batch sqrt n, step 1/(8L), and prox-spiderboost's T.
+        """Return the method with step 1/(8L) and as many iterations as prox-spiderboost.
 
-        Theorem 3 of wang2019 states T only in O(.).
+        The period and the batch are sqrt n. Theorem 3 of wang2019 states T only in O(.).
         """
         L, delta = cls.schedule_constants(constants, "L", "delta")
         root = math.sqrt(constants.n)

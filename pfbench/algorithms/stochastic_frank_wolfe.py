@@ -68,9 +68,10 @@ class SFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for accuracy epsilon, with batch T and step sqrt(2 h0/(T L D^2)).
+        """Return the method for accuracy epsilon, with T iterations and batches of T components.
 
-        T is the least with (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon.
+        The step is sqrt(2 h0/(T L D^2)), with h0 = f(x_0) - min f. T is the least with (sqrt(2 h0 L
+        D^2) + D sigma)/sqrt T <= epsilon.
         """
         L, D, h0, sigma2 = cls.schedule_constants(constants, "L", "D", "delta", "sigma2")
         root = math.sqrt(2.0 * h0 * L) * D + D * math.sqrt(sigma2)
@@ -139,7 +140,7 @@ class SAGAFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for epsilon, with batch n^(2/3), or n^(1/3) if option=claimed.
+        """Return the method for accuracy epsilon; option=claimed takes the source's batch.
 
         The default, with b = n^(2/3), repairs the source: the error is at most sqrt 2 L gamma D
         n/b^(3/2), with L = L_max. A stored gradient is about n/b iterations old. With

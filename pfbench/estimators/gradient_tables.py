@@ -131,13 +131,13 @@ class ZeroSarahTable:
     mean: Gradient = field(default_factory=lambda: np.zeros(()))
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
-        """Return the mean over a sample of grad f_i(x) minus the stored gradient of f_i."""
+        """Return the mean over a sample of (grad f_i(x) - stored gradient of f_i)."""
         return np.asarray(
             np.mean([fresh - old for _, fresh, old in self._query_components(sample, x)], axis=0)
         )
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """Return the `difference` for a sample, and store the new gradients grad f_i(x).
+        """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i.
 
         Each distinct index is stored once.
         """

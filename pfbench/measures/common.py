@@ -30,7 +30,7 @@ def value(problem: Problem, state: State) -> float:
 
 
 def objective(problem: Problem, state: State) -> float:
-    """Return Psi(x) = f(x) + h(x), h the penalty; with a set in place of a penalty, return f(x)."""
+    """Return the objective at the state's point x: f(x), plus the penalty h(x) if there is one."""
     h = problem.penalty
     return value(problem, state) + (0.0 if h is None else h.value(state.x))
 
@@ -71,7 +71,7 @@ def _gap_rounding_tolerance(problem: Problem, x: Point, g: Gradient) -> float:
 
 
 def gradient_mapping_lambda(problem: Problem, state: State) -> float | None:
-    """Return the problem's lambda = 1/(2 max(L_f, L_ms)) of the gradient mapping.
+    """Return the default lambda of the gradient mapping, 1/(2 max(L_f, L_ms)).
 
     The result is None if the problem does not state L_f or L_ms.
     """
@@ -109,7 +109,7 @@ def coin(problem: Problem, state: State) -> float | None:
 
 
 def estimator_error(problem: Problem, state: State) -> float | None:
-    """Return |g_t - grad f(x_t)| for the state's gradient estimate g_t at x_t; None without one.
+    """Return |g_t - grad f(x_t)| for the gradient estimate g_t; None for a state without g_t.
 
     In row k of the trace, x_t is the iterate x_{k-1}.
     """

@@ -73,7 +73,7 @@ class Oracles:
             self.n = backend.n
 
     def __getattr__(self, name: str) -> Never:
-        """Raise AttributeError for an unknown name; for n of a sampler, say what to use instead."""
+        """Raise an AttributeError for an unknown name, or for `n` if the problem is a sampler."""
         if name == "n":
             raise NoComponentsError(
                 "a sampler has no number n of components: draw by ask.sample(rng, size), not by "
@@ -91,14 +91,14 @@ class Oracles:
         return rng.integers(self.n, size=size)
 
     def gradient(self, x: Point) -> Gradient:
-        """Return the full gradient at x; count it and its n component gradients."""
+        """Return the full gradient at x; count one full gradient and n component gradients."""
         checks = self._checks
         checks.check_points("gradient", x)
         g = self._ledger.charge(((SFO, self.n), (FO, 1)), self._backend.gradient, x)
         return checks.check_gradient_answer("gradient", g)
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
-        """Return the mean of the sampled component gradients at x; count one for each draw."""
+        """Return the mean of the sampled component gradients at x; count one gradient per draw."""
         if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
             sample = as_indices(sample)
         checks = self._checks
@@ -233,7 +233,7 @@ class CountedHessian:
         return self._checks.check_gradient_answer("hessian product", g)
 
     def batch(self, sample: Indices, x: Point, y: Point) -> Gradient:
-        """Return the mean of sampled component Hessians, times x - y; count a product per draw."""
+        """Return the mean of the sampled Hessians, times x - y; count one product per draw."""
         sample = as_indices(sample)
         self._checks.check_points("hessian batch", x, y)
         g = self._ledger.charge(((HVP, len(sample)),), self._hessian.batch, sample, x, y)
@@ -256,11 +256,11 @@ class CountedSagaTable:
         return self._table.mean
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
-        """Return the sample mean of grad f_i(x) minus the stored a_i; count a gradient per draw."""
+        """Return the mean over a sample of (grad f_i(x) - a_i); count one gradient per draw."""
         return self._count_and_query("table difference", self._table.difference, sample, x)
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """Return the `difference`, then store grad f_i(x) as a_i; count a gradient per draw."""
+        """Return `difference(sample, x)`, then set a_i = grad f_i(x); count a gradient per draw."""
         return self._count_and_query("table replacement", self._table.replace, sample, x)
 
     def _count_and_query(

@@ -112,7 +112,7 @@ class Ledger:
     def charge_and_allow_untimed_calls(
         self, kind: int, amount: int, call: Callable[..., Answer], *a: Any
     ) -> Answer:
-        """Count a call as `charge` does, and let some later calls of this kind go untimed."""
+        """Count and time a call as `charge` does; leave some later calls of this kind untimed."""
         before = self.seconds
         untimed = self.counts_array[kind] - self._timed_calls[kind]
         answer = self.charge(((kind, amount),), call, *a)

@@ -30,9 +30,9 @@ NOISES = ("none", "two-point", "skewed", "normal")
 def make_noise(
     kind: str, sigma: float, shape: tuple[int, ...], components: int, rng: np.random.Generator
 ) -> Floats:
-    """Return the n offsets s_i, shape (n, *shape), with mean 0 and mean square norm sigma^2.
+    """Return the noise offsets of n components: mean 0, and mean squared norm sigma^2.
 
-    The offsets are the additive noise of the n component gradients. For "two-point" (n = 2) the
+    The result has shape (n, *shape); offset i is added to gradient i. For "two-point" (n = 2) the
     first entry is sigma or -sigma. For "skewed" (n = 4) it is 3 t once and -t three times, with t
     = sigma/sqrt 3. For "normal" the offsets are `components` centred and scaled normal arrays. For
     "none" n is 1, and the offset is 0.

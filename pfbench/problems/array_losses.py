@@ -291,7 +291,7 @@ class SoftmaxLoss(ArrayLoss):
         return p / self.xp.sum(p, axis=1, keepdims=True)
 
     def apply_class_curvatures(self, curvatures: Any, u: Any) -> Any:
-        """Return (diag(p) - pp') u of k components, with p = `curvatures`, shape (k, classes)."""
+        """Return (diag(p) - pp') u for k components with class probabilities p = `curvatures`."""
         bent = curvatures * u
         return bent - curvatures * self.xp.sum(bent, axis=1, keepdims=True)
 

@@ -120,7 +120,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return g - loss.ridge * (x if y is None else x - y) if loss.ridge else g
 
     def mean_gradient(self, sample: Indices | None, slope_function: Any) -> Floats:
-        """Return the mean gradient over a sample (None: over all components) from loss derivatives.
+        """Return the mean gradient over a sample (None: all components), from loss derivatives.
 
         Parameters
         ----------

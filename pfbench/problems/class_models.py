@@ -124,15 +124,15 @@ class MulticlassLogistic(MatrixModel):
     def apply_class_curvatures(
         self, rows: tuple[Floats, Integers], curvatures: Floats, u_transposed: Floats
     ) -> Floats:
-        """Return (diag(p) - pp') U'a for k rows a and a direction U, shape (k, classes).
+        """Return (diag(p) - pp') U'a for k rows a, where p = `curvatures`, shape (k, classes).
 
-        The p of a row are its class probabilities.
+        U is a direction, and the p of a row are its class probabilities.
         """
         z = curvatures * (rows[0] @ u_transposed.T)
         return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
 
     def add_gradients(self, rows: tuple[Floats, Integers], slopes: Floats, g: Floats) -> None:
-        """Add the sum of the rows' gradients to g, which holds a transposed gradient."""
+        """Add the sum of the rows' loss gradients to g, an array of the transposed shape."""
         g += slopes.T @ rows[0]
 
     @cached_property
@@ -333,7 +333,7 @@ class MultitaskSigmoid(MatrixModel):
         return curvatures * self._apply_loop(multitask_kernels.write_products, rows, u_transposed)
 
     def add_gradients(self, rows: Integers, slopes: Floats, g: Floats) -> None:
-        """Add the sum of the rows' gradients to g, which holds a transposed gradient."""
+        """Add the sum of the rows' loss gradients to g, an array of the transposed shape."""
         multitask_kernels.add_rows(self._data, rows, slopes[:, 0], g)
 
     def _apply_loop(self, loop: Callable[..., None], rows: Integers, view: Floats) -> Floats:

@@ -88,7 +88,7 @@ class LinearFamily(AnySetFamily):
         return self._add_norm(self.problem(features, labels, feasible, penalty=added, first=first))
 
     def _random_start(self, feasible: ConvexBody) -> Floats | None:
-        """Return a normal random start point, or None for the start point of the feasible set."""
+        """Return a normally distributed start point, or None for that of the feasible set."""
         if self.start == "own":
             return None
         if not isinstance(feasible, WholeSpace):
@@ -228,7 +228,7 @@ class MatrixFamily(AnySetFamily):
     )
 
     def _move_to_arrays(self, problem: Dense) -> FiniteSum:
-        """Return the problem with its norm and, if requested, evaluated by an array library."""
+        """Return the problem with the requested norm, on an array library if one is requested."""
         if self.arrays is None:
             return self._add_norm(problem)
         return self._add_norm(ArrayProblem(problem, load_array_library(self.arrays)))

@@ -78,7 +78,7 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def _length_times_squared_epsilon(self) -> float:
-        """Chain length K times epsilon^2, before K is rounded down: Delta L/(24 l sqrt n).
+        """Product K epsilon^2 for the chain length K before rounding: Delta L/(24 l sqrt n).
 
         Here l is the smoothness of a chain.
         """
@@ -103,7 +103,7 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def min_component_gradients(self) -> int:
-        """Lower bound n K/2, rounded up, on component gradients needed for |grad f| <= epsilon.
+        """Lower bound on component gradients needed for |grad f| <= epsilon: n K/2, rounded up.
 
         The bound holds for methods that stay in the span of the returned gradients.
         """
@@ -137,7 +137,7 @@ class FiniteSumChain(FiniteSum):
 
     @cached_property
     def _gradient_factor(self) -> float:
-        """Factor value_factor/beta of the unscaled chain's gradient in the gradient of f_i."""
+        """Factor value_factor/beta by which the gradient of f_i multiplies that of its chain."""
         return self.value_factor / self.beta
 
     def value(self, x: Floats) -> float:

@@ -81,7 +81,7 @@ class GapAccuracyBackend(BackendWithStatefulLmo):
         return self._minimiser.lo(self._operator(g), self._take_gap_share_of_last_point(g))
 
     def _take_gap_share_of_last_point(self, g: Any) -> GapResidualLimit | None:
-        """Return the stopping rule from the gap at the last queried point; then clear this point.
+        """Return a stopping rule relative to the gap at the last point, and forget that point.
 
         Return None if that gap is not available. With a residual r, sigma^2 is within r sigma of
         an eigenvalue of g'g. If that eigenvalue is the largest one, sigma is within r/2 of the

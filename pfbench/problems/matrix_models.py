@@ -86,7 +86,7 @@ class MatrixProblem(FiniteSum):
 
 @dataclass(frozen=True, eq=False)
 class MatrixModel(MatrixProblem):
-    """Base class of problems whose component i depends on row a_i times the matrix variable X.
+    """Base class of finite sums in which f_i depends on the product of data row a_i and matrix X.
 
     Parameters
     ----------
@@ -204,20 +204,18 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def component_curvatures(self, rows: Any, x_transposed: Floats) -> Floats:
-        """Return the data on k rows at a point from which second derivatives are computed."""
+        """Return the data of k rows at a point that `apply_class_curvatures` needs."""
 
     @abstractmethod
     def apply_class_curvatures(self, rows: Any, curvatures: Floats, u_transposed: Floats) -> Floats:
-        """Return each loss's second derivative, times the product of its row and a direction.
+        """Return each row's second loss derivative, times the product of the row and a direction.
 
         The result has shape (k, width) for k rows. The direction is passed as its transpose.
-
-        The input of a row is its product with the direction, which is passed as its transpose.
         """
 
     @abstractmethod
     def add_gradients(self, rows: Any, slopes: Floats, g: Floats) -> None:
-        """Add the sum of the rows' gradients to g, which holds a transposed gradient.
+        """Add the sum of the rows' loss gradients to g, an array of the transposed shape.
 
         The loss derivatives of the rows are passed as `slopes`.
         """

@@ -117,7 +117,7 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def pattern(self) -> Pattern:
-        """Positions of the observed entries in row order, which is also the order of gradients."""
+        """Positions of the observed entries in row order; gradients have the same order."""
         return self._observations_by_entry[0]
 
     @property
@@ -259,7 +259,7 @@ class RobustMatrixRecovery(FiniteSum):
         return {**super().lacks, "local_lo": "its points are factored matrices"}
 
     def entry_view(self, x: FactoredMatrix) -> EntryView:
-        """Return a point's entries for compiled loops; raise for a point on another pattern."""
+        """Return a point's entries for compiled loops; raise if the point has another pattern."""
         if not (isinstance(x, FactoredMatrix) and self.pattern.equals(x.pattern)):
             raise InputError(
                 f"{describe(x)} is not a point of {self.name}, which observes other entries."
@@ -358,7 +358,7 @@ class RobustMatrixRecovery(FiniteSum):
     # --- measures -----------------------------------------------------------------------------
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return the measures rmse_heldout, rmse_heldout_mean, rmse_truth whose data are known."""
+        """Return rmse_heldout, rmse_heldout_mean and rmse_truth, as far as their data are known."""
         own: dict[str, Measure] = {}
         data = self.observations
         if data.heldout_values.size:

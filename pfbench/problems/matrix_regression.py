@@ -128,7 +128,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return self._gradient_of_squared_loss(x) - self.sensing_variance * x
 
     def _gradient_of_squared_loss(self, x: Floats) -> Floats:
-        """Return the gradient E (<Z, x> - y) Z of the squared loss alone, shape (M, N)."""
+        """Return the mean of (<Z_i, x> - y_i) Z_i: the gradient without the noise correction."""
         data = self.data
         return data.sum_weighted_residuals(data.all, np.full(self.n, 1.0 / self.n), data.y, x)
 
@@ -139,7 +139,10 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return g - self.sensing_variance * x
 
     def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
-        """Return the mean of (z z' - w I) u over a sample, with z = vec(Z_i), noise variance w."""
+        """Return the mean Hessian of the sampled components (None: of all), times u.
+
+        The Hessian of f_i is z_i z_i' - w I, with z_i = vec(Z_i) and the sensing variance w.
+        """
         indices, weights = weight_indices(self.data.all if sample is None else sample)
         g = self.data.sum_weighted_residuals(indices, weights, np.zeros(indices.size), u)
         return g - self.sensing_variance * u
@@ -200,7 +203,10 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def _smoothness(self) -> float:
-        """Smoothness L_f, the largest absolute eigenvalue of E z z' - w I, where z = vec(Z_i)."""
+        """Smoothness L_f, the largest absolute eigenvalue of the mean of z_i z_i' - w I.
+
+        z_i = vec(Z_i), and w is the variance of the noise in an entry of a sensing matrix.
+        """
         w = self.sensing_variance
         return max(self.data.largest_eigenvalue - w, w - self.data.least_eigenvalue)
 
@@ -228,7 +234,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return math.sqrt(max(0.0, at_zero)) + self.set.max_norm * math.sqrt(max(0.0, top))
 
     def component_smoothness(self) -> Floats:
-        """Return each component's smoothness max(|Z_i|_F^2 - w, w), for the noise variance w."""
+        """Return each component's smoothness max(|Z_i|_F^2 - w, w), for the sensing variance w."""
         w = self.sensing_variance
         return np.maximum(self.data.norms_squared - w, w)
 

@@ -168,7 +168,7 @@ class TwoLayerFamily(AnySetFamily):
         return NormedProblem(network, layer_norm_ball(self.norm, blocks))
 
     def _domain_radius_or_raise(self, feasible: ConvexBody) -> float:
-        """Return the radius `domain`, by default infinity; a bounded set does not allow one."""
+        """Return the radius `domain`, by default infinity; raise if a bounded set has one."""
         if self.domain is None:
             return math.inf
         if math.isfinite(feasible.diameter):

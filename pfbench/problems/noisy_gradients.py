@@ -147,7 +147,7 @@ class AdditiveNoise(NoisyGradient):
             raise InputError("direction must have the Euclidean norm 1: divide it by its norm.")
 
     def mean_gradient(self, values: Any, x: Any) -> Gradient:
-        """Return the gradient at x plus the mean of the drawn xi times E."""
+        """Return the gradient at x plus E times the mean of the drawn values of xi."""
         return self.gradient(x) + float(np.mean(values)) * self.direction
 
     def noise_constants(self, constants: Constants, start: Any) -> dict[str, tuple[float, str]]:
@@ -174,7 +174,7 @@ class MultiplicativeNoise(NoisyGradient):
     source: ClassVar[str] = "pfbench"
 
     def mean_gradient(self, values: Any, x: Any) -> Gradient:
-        """Return the gradient at x, multiplied by 1 plus the mean of the drawn xi."""
+        """Return the gradient at x, times 1 plus the mean of the drawn values of xi."""
         return (1.0 + float(np.mean(values))) * self.gradient(x)
 
     def noise_constants(self, constants: Constants, start: Any) -> dict[str, tuple[float, str]]:

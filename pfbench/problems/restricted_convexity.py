@@ -175,7 +175,7 @@ def _minimise_rank_one(data: SensingData, rng: np.random.Generator, limit: int =
 
 
 def _contraction_gram(data: SensingData, vector: Floats, side: int) -> Floats:
-    """Return the mean of (Z'u)(Z'u)', or for side=1 of (Z u)(Z u)', over the sensing matrices Z.
+    """Return the mean of v v' over the sensing matrices Z, where v is Z'u or, for side=1, Z u.
 
     Here u is `vector`.
     """

@@ -225,7 +225,7 @@ class RandomRows(Sampler):
         return max_quadratic_form(norm, self._second_moment, 1)
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants of f with derivations; they use that the loss curvature is <= 1."""
+        """Return the constants of f with derivations, for a loss curvature of at most 1."""
         squared = self._row_norms_squared
         weighted = (self.features.T * (self.probabilities * squared)) @ self.features
         L_ms = math.sqrt(float(np.linalg.eigvalsh(weighted)[-1]))

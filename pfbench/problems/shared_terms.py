@@ -14,7 +14,7 @@ Drawn = tuple[Integers, Integers, int]
 
 
 class SharedTerms:
-    """Table of one array for each of n components; components stored in one call share an array.
+    """Table of an array for each of n components; those stored in one call share one array.
 
     The memory is 8 n bytes and at most 2 k arrays. Here k is the largest number of calls whose
     arrays were in use at one time.
@@ -90,7 +90,7 @@ class SlopeSagaTable(ABC):
 
     @abstractmethod
     def _add_mean_slope_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
-        """Add to g the sample's mean gradient change from the stored slopes to the slopes at x."""
+        """Add to g the sample mean of (slope at x - stored slope) times the component's vector."""
 
     @abstractmethod
     def _replace_slopes(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:

@@ -51,7 +51,7 @@ class SingleComponent(FiniteSum):
 
 @dataclass(frozen=True, eq=False)
 class SimplexNorm(SingleComponent):
-    """The function |x|^2 on the unit simplex, on which linear minimisation is slow (Jaggi 2013).
+    """The function |x|^2 on the unit simplex, on which Frank-Wolfe methods are slow (Jaggi 2013).
 
     A point with at most k nonzero coordinates has f >= 1/k and, for k < N, a Frank-Wolfe gap of at
     least 2/k. The start point is a vertex, so k linear minimisations reach at most k + 1 nonzero

@@ -345,7 +345,7 @@ def _choose_parameters(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[Tu
 
 
 def _add_tuned_algorithms(study: Study, choices: tuple[TuningChoice, ...]) -> Study:
-    """Return a study with its tuned methods added to the algorithms, and with these choices."""
+    """Return a study with its tuned methods among the algorithms, and with the given choices."""
     tuned = (
         LabelledSelector(method.tuned_label, method.selector) for method in study.tuned_methods
     )

@@ -52,7 +52,7 @@ class DataSetStatus:
 
 
 def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
-    """Return the status of a data set, whose file is looked for, but not read.
+    """Return the status of a data set; its file is located, but not read.
 
     Nothing is read, downloaded or created.
 

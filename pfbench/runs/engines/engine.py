@@ -21,7 +21,7 @@ RETRIES = 2
 
 
 class Engine(Protocol):
-    """Interface of engines: they execute tasks in this process, in other ones or on a cluster."""
+    """Interface of engines, which execute tasks in this process, in other processes or remotely."""
 
     @property
     def slots(self) -> int:

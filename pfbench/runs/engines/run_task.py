@@ -242,7 +242,7 @@ def forecast(
 def _first_sufficient_trial_and_time(
     run: ResolvedRun, budget: Budget | None, time_limits: Sequence[float], **overrides: Any
 ) -> tuple[Run, float]:
-    """Return the first trial that ends in time or makes two iterations, and its wall time (s).
+    """Return the first trial that ends in time or makes two iterations, with its wall time (s).
 
     The trials have the time limits in the order given; if none is sufficient, the last one is
     returned.

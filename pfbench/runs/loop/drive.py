@@ -354,7 +354,7 @@ class _Driver:
         return Status.TIMEOUT, f"the time limit of {self.time_limit:g} s was reached"
 
     def _update_output(self, state: State, rng: np.random.Generator) -> None:
-        """Update the run's output: that of the state if it has one, else a random iterate or None.
+        """Set the output: the state's own if it has one, else a random iterate or None.
 
         None means that the output is the last iterate.
         """

@@ -158,7 +158,7 @@ class RemoteMethod:
 
 
 def isolate(algorithm: Any) -> Any:
-    """Return a stand-in for a method: another process builds it from its class, and runs it.
+    """Return a stand-in for a method: another process builds the method from its class and runs it.
 
     Raises
     ------

@@ -276,7 +276,7 @@ class _PipeEnd:
         return obj
 
     def _pack_changed_storages(self, pack: Callable[[Any], bytes]) -> list[tuple[int, bytes]]:
-        """Return number and packed content of each iterate storage used since the last message."""
+        """Return (number, packed content) of each iterate storage used since the last message."""
         packed: dict[int, bytes] = {}
         while missing := self._modified.keys() - packed.keys():
             for number in missing:

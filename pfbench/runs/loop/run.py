@@ -200,7 +200,7 @@ TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")
 
 
 def lower_end_names(names: Collection[str]) -> frozenset[str]:
-    """Return the names of the columns with the lower end of a measure that is an interval.
+    """Return the names of the columns that contain the lower ends of interval measures.
 
     These are the names ``NAME_lower`` in `names` for which `names` also has NAME.
     """

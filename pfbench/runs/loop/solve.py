@@ -73,7 +73,7 @@ def solve(
 
 
 def _protect_run(measure: Measure) -> Measure:
-    """Return a measure that cannot change the run; what is no function remains as it is."""
+    """Return a measure that cannot change the run; a measure that is no function is returned."""
     if not callable(measure) or isinstance(measure, UserMeasure):
         return measure
     return lambda problem, state: measure(problem, protect_state(state))

@@ -81,7 +81,7 @@ class Trace:
         return row
 
     def final_measures(self, state: State) -> dict[str, float | None]:
-        """Return the measures at the output, by name: all of the problem's, and the run's own.
+        """Return the values of the problem's and the run's measures at the output, by name.
 
         All values are None if the output is outside the feasible set.
         """

@@ -157,7 +157,7 @@ def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
 
 
 def build_algorithm(text: str, constants: Constants) -> tuple[Algorithm, str]:
-    """Return the algorithm that a text selects for a problem's constants, and its schedule name."""
+    """Return the algorithm that a text selects for the given constants, and its schedule's name."""
     chosen = select_algorithm(text)
     if isinstance(chosen, AlgorithmSpec):
         return chosen.resolve(constants)

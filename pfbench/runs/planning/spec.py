@@ -175,7 +175,7 @@ def _fill_study(
     errors: ErrorCollector,
     heading: Study,
 ) -> Study | None:
-    """Return a study with its fields; None if a field that defines its runs is invalid.
+    """Return a study with the given fields; None if a field that defines its runs is invalid.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ def parse_each_table(
 
 
 def parse_entries(field: str, value: Any) -> Sequence[FieldEntry]:
-    """Return the entries of a list of strings, a table with labels as keys, or a single string."""
+    """Return the entries of a field: a list of strings, a table by label, or a single string."""
     noting = ErrorCollector()
     entries: list[FieldEntry] = []
     existing: set[str] = set()

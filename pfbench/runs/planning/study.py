@@ -269,7 +269,7 @@ class Study:
                 yield from runs
 
     def runs(self) -> Iterator[PlannedRun]:
-        """Yield all planned runs by setting, problem, algorithm and seed, with repetitions."""
+        """Yield all planned runs by setting, problem, algorithm and seed, including repetitions."""
         for setting, problem, algorithm in product(self.settings, self.problems, self.algorithms):
             yield from self.all_plans(problem, algorithm, setting)
 

@@ -153,7 +153,7 @@ def read_method_interface(name: str) -> CandidateInterface:
 def add_candidate(
     suite: Spec, text: str, interface: CandidateInterface | None = None
 ) -> tuple[Spec, tuple[str, ...]]:
-    """Return a suite with a method added, and the labels that the method has in it.
+    """Return a suite with a method added, and the labels of the method in the suite.
 
     A catalogue method without parameters keeps its entries in the suite, if it has any. Required
     parameters that the selector lacks are taken from the suite's ``[candidate]``. For a method

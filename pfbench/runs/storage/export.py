@@ -86,7 +86,7 @@ def _iterate_labelled_runs(study: Study) -> Iterator[tuple[Setting, str, Planned
 
 
 def find_naming(entry: StoredRun, names: Mapping[Planned, RunNaming]) -> RunNaming:
-    """Return the cells that name a stored run; for a run outside the spec, only its target."""
+    """Return sweep, setting, label and targets of a stored run; empty where they are unknown."""
     naming = names.get(portable_identity(entry.run)) if names else None
     if naming is not None:
         return naming

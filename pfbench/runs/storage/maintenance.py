@@ -311,7 +311,7 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
 def merge_entries(
     store: Store, entries: Iterable[Record | DamageReport], *, progress: Progress = lambda: None
 ) -> MergeReport:
-    """Copy the entries of another store, or of one in the old format, to a store; see `merge`."""
+    """Copy the entries of another store, which may be in the old format; see `merge`."""
     report = MergeReport()
     with WriteBatch[None](store) as batch:
         for entry in entries:

@@ -226,7 +226,7 @@ def storage_obstacle(run: Run) -> str:
 
 
 def _listing_columns(kind: str, key: str, meta: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the cells of an entry's row in a listing, except its time, from the metadata."""
+    """Return an entry's cells in a listing, except its time, computed from its metadata."""
     content = meta["run"] if kind == "run" else meta["row"]
     notes = meta.get("notes") or {} if kind == "run" else {}
     status = content.get("status")
