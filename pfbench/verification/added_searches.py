@@ -67,8 +67,10 @@ def add_report(row: Verdict, report: SearchReport | None) -> Verdict:
         return row
     if any("no assumption" in remark for remark in report.lint):
         return row
+    script = "; pfbench falsify writes a script" if report.script else ""
     reason = (
         f"A searched instance violates it: {report.measured:.6g} > {report.bound:.6g}, ratio "
-        f"{report.ratio:.6g} ({report.arithmetic}); pfbench falsify writes a script."
+        f"{report.ratio:.6g} ({report.arithmetic}){script}."
     )
-    return replace(row, verdict=VerdictName.VIOLATED, reason=reason)
+    measured = {**row.measured, "searched instance: ratio": report.ratio}
+    return replace(row, verdict=VerdictName.VIOLATED, reason=reason, measured=measured)

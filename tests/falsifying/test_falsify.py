@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import make_dataclass, replace
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
@@ -19,14 +20,17 @@ from typer.testing import CliRunner
 from pfbench.base.user_code import load_user_object
 from pfbench.cli import falsify as verb
 from pfbench.cli.main import app
+from pfbench.verification import added_searches
 from pfbench.verification.falsify import confirmation, falsification
 from pfbench.verification.falsify import search as searching
 from pfbench.verification.falsify.confirmation import load_exact_module
 from pfbench.verification.falsify.exact_numbers import Digits, Inexact, RationalOrRoot
 from pfbench.verification.falsify.falsification import replay_counterexample, search_claim
 from pfbench.verification.falsify.genomes import Entry, convert_to_text, parse_genome
+from pfbench.verification.falsify.reports import Counterexample
 from pfbench.verification.falsify.searched_problem import build_problem
 from pfbench.verification.falsify.statement import lint_claim, list_statements, parse_assumption
+from pfbench.verification.summaries import summarise_main_numbers
 
 FOLDER = Path(__file__).parent / "claims"
 EDGES = FOLDER / "edge_cases.py"
@@ -173,7 +177,7 @@ def test_false_claims_fall_with_a_script_of_their_own(file, name, tmp_path):
     assert found.verdict == "violated"
     assert found.numbers <= 5
     assert found.script_ratio == pytest.approx(found.ratio, rel=1e-6)
-    assert len(found.script.splitlines()) <= 60
+    assert len(found.script.splitlines()) <= 80
     path = found.write(tmp_path / "script.py")
     command = [sys.executable, "-I", str(path)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -277,6 +281,29 @@ def test_a_claim_about_a_method_of_the_catalogue_falls_in_rationals(name):
     assert (found.verdict, found.arithmetic) == ("violated", "rational")
     assert found.ratio > 1.1
     assert found.script
+
+
+@pytest.mark.parametrize("name", ["SAMPLED", "VERTEX", "LAW"])
+def test_documented_calls_and_error_laws_have_a_script_and_a_readable_instance(name):
+    found = search(edge(name), seconds=4)
+    assert (found.verdict, bool(found.script)) == ("violated", True), found.reason
+    for report in (found, replace(found, script="", reason="none")):
+        text = "\n".join(report.lines())
+        assert "f_i'(x_j) = " in text or "f(x) = " in text
+        assert re.search(r"(PARTS|H) = .*start = \[", text)
+        assert "T = 0" not in text
+
+
+def test_verify_announces_a_script_only_where_there_is_one(monkeypatch):
+    monkeypatch.setattr(added_searches, "VerdictName", SimpleNamespace(VIOLATED="violated"))
+    claim = SimpleNamespace(user_source="file.py")
+    row = make_dataclass("Row", ["claim", "measured", "verdict", "reason"])(claim, {}, "holds", "")
+    report = Counterexample(claim="c", ratio=1.5, assumptions={"f smooth": "computed"})
+    added = added_searches.add_report(row, report)
+    assert (added.verdict, "script" in added.reason) == ("violated", False)
+    assert summarise_main_numbers({"ratio": 0.108, **added.measured}).endswith(" 1.5")
+    added = added_searches.add_report(row, replace(report, script="print()"))
+    assert "pfbench falsify writes a script" in added.reason
 
 
 def test_a_script_keeps_branches_on_what_the_run_sets():

@@ -8,7 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pfbench.base.errors import InputError
+from pfbench.verification.falsify.genomes import parse_genome
+from pfbench.verification.falsify.searched_problem import build_problem
 
 VIOLATED, NOT_FALSIFIED, REFUSED = "violated", "not falsified", "refused"
 
@@ -20,11 +24,15 @@ _INSTANCE_CODE = re.compile(
 """A line of a script that defines a part of the instance: name, array, any other value."""
 
 _FORMULAS = {
-    "quadratic": "f(x) = s (x - x_star) + (x - x_star) H (x - x_star)/2",
+    "quadratic": "f(x) = s (x - x_star) + (x - x_star) H (x - x_star)/2, "
+    "grad f_i = grad f + offsets[i]",
     "separable": "f_i'(x_j) = v + u (x_j - x_star) + sum of c max(r (x_j - k), 0), "
     "PARTS[j][i] = (v, u, [(k, c, r), ...])",
 }
 """The function of an instance of each family, in the names of the script."""
+
+_LONGEST = 10_000
+"""Characters of code up to which an instance is printed by its code."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,19 +168,23 @@ class Counterexample(SearchReport):
         assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
         facts = {"measured   ": self.quantity, "constants  ": constants, "assumptions": assumptions}
         location = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
-        code = [f"{name} = {a or b}" for name, a, b in _INSTANCE_CODE.findall(self.script)]
-        formula = _FORMULAS[self.instance["family"]] if code else ""
-        parts = code or [f"{name} {value}" for name, value in self.instance.items()]
+        text = self.script or "\n".join(
+            list_instance_lines(build_problem(parse_genome(dict(self.instance))))
+        )
+        formula, T = _FORMULAS[self.instance["family"]], self.horizon or "the claim's"
+        parts = [f"{name} = {a or b}" for name, a, b in _INSTANCE_CODE.findall(text)]
+        if len(text) > _LONGEST:
+            formula, parts = "", [f"{name} {value}" for name, value in self.instance.items()]
         return [
             *(f"{self.claim}: note: {remark}" for remark in self.lint),
             f"{self.claim}: violated",
             f"  measured {self.measured:.10g} > bound {self.bound:.10g} at t = {self.t}: "
             f"ratio {ratio}, confirmed ({arithmetic})",
-            f"  instance    d = {self.d}, n = {self.n}, T = {self.horizon}: {self.family} "
+            f"  instance    d = {self.d}, n = {self.n}, T = {T}: {self.family} "
             f"({self.numbers} numbers)",
-            *(f"              {text}" for text in (formula, "; ".join(parts)) if text),
+            *(f"              {line}" for line in (formula, "; ".join(parts)) if line),
             *(f"  {name} {text}" for name, text in facts.items() if text),
-            f"  search      hit after {search['seconds_to_hit']:.2g} s at T = {before['T']}, "
+            f"  search      hit after {search['seconds_to_hit']:.2g} s at T = {before['T'] or T}, "
             f"d = {before['d']}; seed {search['seed']}, {search['evaluations']} evaluations",
             f"  script      {location if self.script else f'none: {self.reason}'}",
         ]
@@ -185,3 +197,51 @@ def _shorten_number(text: str) -> str:
         return text
     value = Fraction(parts[3]) if parts[2] is None else math.sqrt(Fraction(parts[3]))
     return f"{parts[1]}{float(value):.10g}{parts[4] or ''}"
+
+
+def format_literal(value: Any) -> str:
+    """Return Python code for a number or for lists of numbers.
+
+    A number that equals a simple fraction or root is written as such.
+    """
+    if isinstance(value, np.ndarray | list | tuple):
+        items = [format_literal(item) for item in value]
+        is_constant = len(items) > 6 and len(set(items)) == 1
+        text = f"[{items[0]}] * {len(items)}" if is_constant else f"[{', '.join(items)}]"
+        return f"({', '.join(items)})" if isinstance(value, tuple) else text
+    if value is None or isinstance(value, bool | int | str | np.integer):
+        return repr(value)
+    number = float(value)
+    if not math.isfinite(number):
+        return "math.inf"
+    short, square = (Fraction(x).limit_denominator(1000) for x in (number, number * number))
+    if float(short) == number:
+        return str(short)
+    return f"math.sqrt({square})" if math.sqrt(square) == number else repr(number)
+
+
+def list_instance_lines(problem: Any) -> list[str]:
+    """Return lines of Python code that define the arrays and numbers of a problem."""
+    body, arrays = problem.set, {"start": problem.x_0, "x_star": problem.minimiser}
+    lines = [f"n = {problem.n}"]
+    if hasattr(problem, "distinct"):
+        coordinates, arrays["x_star"] = problem.distinct, problem.base
+        parts = [[(p.value, p.slope, p.changes) for p in item.parts] for item in coordinates]
+        lines.append(f"PARTS = {format_literal(parts)}")
+    else:
+        matrix = np.array([problem.apply(unit) for unit in np.eye(problem.d)]).T
+        diagonal = np.diag(matrix)
+        is_diagonal = bool((matrix == np.diag(diagonal)).all())
+        function, entries = ("diag", diagonal) if is_diagonal else ("array", matrix)
+        lines.append(f"H = np.{function}({format_literal(entries)})")
+        arrays |= {"s": problem.slope, "offsets": problem.offsets}
+    if body.kind == "hull":
+        lines.append(
+            f"V = np.array({format_literal(body.vertices)}, float)  # ties: the first vertex"
+        )
+    elif body.kind == "ball":
+        lines.append(f"RADIUS = {format_literal(body.radius)}")
+    arrays |= {"low": body.low, "high": body.high} if body.kind == "box" else {}
+    return lines + [
+        f"{key} = np.array({format_literal(value)}, float)" for key, value in arrays.items()
+    ]

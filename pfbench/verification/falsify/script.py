@@ -1,26 +1,22 @@
-"""Scripts of counterexamples, which have at most 60 lines and need only NumPy."""
+"""Scripts of counterexamples, which have at most 80 lines and need only NumPy."""
 
 import ast
 import inspect
-import math
 import re
 import subprocess
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
 from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import parse_genome
-from pfbench.verification.falsify.reports import Counterexample
+from pfbench.verification.falsify.reports import Counterexample, format_literal, list_instance_lines
 from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem
 from pfbench.verification.falsify.statement import SearchedStatement
 
-MAX_LINES, _WIDTH, _SECONDS = 60, 120, 20.0
+MAX_LINES, _WIDTH, _SECONDS = 80, 120, 20.0
 
 _POINT_FUNCTIONS = ("keep", "inner", "combine", "distance", "tilt")
 
@@ -37,7 +33,7 @@ def compose_and_run_script(
     Raises
     ------
     Inexact
-        If no script of at most 60 lines prints the ratio within these seconds.
+        If no script of at most 80 lines prints the ratio within these seconds.
     """
     text = _compose_script(statement, counterexample)
     lines = text.splitlines()
@@ -73,7 +69,7 @@ def _compose_script(statement: SearchedStatement, counterexample: Counterexample
     seed = "None" if statement.is_deterministic else counterexample.run_seed
     end = blocks[-1].replace("@rng", f"np.random.default_rng({seed})")
     end, fixed = end.replace("@t", str(counterexample.t)), {"@sources": sources, "@setup": setup}
-    numbers = _instance_lines(problem)
+    numbers = list_instance_lines(problem)
     blocks = [head, *numbers, *(fixed.get(block, block) for block in blocks[2:-1]), end]
     fixed_blocks = (head, sources, setup, end)
     for _ in blocks:
@@ -137,55 +133,11 @@ def _list_tags(report: Counterexample, case: Any) -> list[str]:
     return [*tags, "certain" if statement.is_deterministic else way]
 
 
-def _literal(value: Any) -> str:
-    """Return Python code for a number or for lists of numbers.
-
-    A number that equals a simple fraction or root is written as such.
-    """
-    if isinstance(value, np.ndarray | list | tuple):
-        items = [_literal(item) for item in value]
-        is_constant = len(items) > 6 and len(set(items)) == 1
-        text = f"[{items[0]}] * {len(items)}" if is_constant else f"[{', '.join(items)}]"
-        return f"({', '.join(items)})" if isinstance(value, tuple) else text
-    if value is None or isinstance(value, bool | int | str | np.integer):
-        return repr(value)
-    number = float(value)
-    if not math.isfinite(number):
-        return "math.inf"
-    short, square = (Fraction(x).limit_denominator(1000) for x in (number, number * number))
-    if float(short) == number:
-        return str(short)
-    return f"math.sqrt({square})" if math.sqrt(square) == number else repr(number)
-
-
-def _instance_lines(problem: Any) -> list[str]:
-    """Return lines of Python code that define the arrays and numbers of a problem."""
-    body, arrays = problem.set, {"start": problem.x_0, "x_star": problem.minimiser}
-    lines = [f"n = {problem.n}"]
-    if hasattr(problem, "distinct"):
-        coordinates, arrays["x_star"] = problem.distinct, problem.base
-        parts = [[(p.value, p.slope, p.changes) for p in item.parts] for item in coordinates]
-        lines.append(f"PARTS = {_literal(parts)}")
-    else:
-        matrix = np.array([problem.apply(unit) for unit in np.eye(problem.d)]).T
-        diagonal = np.diag(matrix)
-        is_diagonal = bool((matrix == np.diag(diagonal)).all())
-        function, entries = ("diag", diagonal) if is_diagonal else ("array", matrix)
-        lines.append(f"H = np.{function}({_literal(entries)})")
-        arrays |= {"s": problem.slope, "offsets": problem.offsets}
-    if body.kind == "hull":
-        lines.append(f"V = np.array({_literal(body.vertices)}, float)  # ties: the first vertex")
-    elif body.kind == "ball":
-        lines.append(f"RADIUS = {_literal(body.radius)}")
-    arrays |= {"low": body.low, "high": body.high} if body.kind == "box" else {}
-    return lines + [f"{key} = np.array({_literal(value)}, float)" for key, value in arrays.items()]
-
-
 def _compose_parameters(counterexample: Counterexample, case: Any, sources: str) -> str:
     """Return Python code that sets the constants, the parameters, the step count and the method."""
 
     def join(values: Mapping[str, Any]) -> str:
-        return ", ".join(f"{name}={_literal(value)}" for name, value in values.items())
+        return ", ".join(f"{name}={format_literal(value)}" for name, value in values.items())
 
     constants, name = case.constants, case.statement.method_class.__name__
     if isinstance(constants, SearchedConstants):

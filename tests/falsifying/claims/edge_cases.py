@@ -5,7 +5,7 @@ from time import sleep
 from deterministic import Descent
 
 import pfbench as pf
-from pfbench.claims import Claim, bound, counts
+from pfbench.claims import Claim, bound, counts, error_law
 
 
 class Failing(Descent):
@@ -133,3 +133,69 @@ def with_radius(name, step):
 
 
 RADIUS, SHORT = with_radius("radius", "open-loop"), with_radius("short", "short")
+
+
+class Sampled(Descent):
+    """Draws by `ask.sample`."""
+
+    deterministic = False
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            g = ask.batch(ask.sample(rng, 1), x)
+            at, x = x, x - self.step * g
+            yield pf.State(x, at, g)
+
+
+class Vertices(Descent):
+    """Moves towards a vertex."""
+
+    requires = frozenset({"gradient", "lo"})
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            x = pf.combine(x, ask.lo(ask.gradient(x)), self.step)
+            yield pf.State(x)
+
+
+def gap_at_new_point(problem, x, y):
+    """Return the Frank-Wolfe gap by `problem.lo`."""
+    g = problem.gradient(y)
+    return pf.inner(g, y) - pf.inner(g, problem.lo(g))
+
+
+SAMPLED = Claim(
+    name="sampled",
+    statement="E f(x_T) - f* <= delta/8",
+    algorithm=Sampled,
+    assumptions=("f strongly convex",),
+    check=bound(
+        lambda c, a: c.delta / 8,
+        "suboptimality",
+        statistic="last",
+        parameters=lambda c, T=4: {"iterations": T, "step": 1 / (2 * c.L_f)},
+    ),
+)
+
+VERTEX = Claim(
+    name="vertex",
+    statement="V(x_{t+1}) <= L D^2/100",
+    algorithm=Vertices,
+    assumptions=("f smooth", "bounded domain"),
+    check=bound(
+        lambda c, a, t: c.L_f * c.D**2 / 100,
+        gap_at_new_point,
+        statistic="step",
+        parameters=lambda c, T=4: {"iterations": T, "step": 1 / 2},
+    ),
+)
+
+LAW = Claim(
+    name="law",
+    statement="E|e_t|^2 <= sigma^2/2",
+    algorithm=Sampled,
+    assumptions=("f smooth",),
+    check=error_law(
+        lambda c, a, past: c.sigma2 / 2, parameters=lambda c: {"iterations": 2, "step": 1 / c.L_f}
+    ),
+)
