@@ -24,7 +24,7 @@ from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_
 
 
 class LmoQuality(NamedTuple):
-    """How nearly a point minimises <g, v> over a norm ball: two numbers, 1 for a minimiser.
+    """Two measures, both 1 for a minimiser, of how well a point minimises <g, v> over a ball.
 
     For a point -rho O and radius rho they are lower = <g, O>/|g|_* and upper = |O|.
     """

@@ -168,8 +168,8 @@ def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
         yield "c", "below rounding", f"on {replay.below_rounding} steps: use double precision"
     for name, meaning in _MEANINGS.items():
         if name in values:
-            whose = "one sample's loss" if replay.is_mean else "a batch's loss"
-            text = meaning.replace("one sample's loss", whose)
+            owner = "one sample's loss" if replay.is_mean else "a batch's loss"
+            text = meaning.replace("one sample's loss", owner)
             yield name, f"{values[name]:.4g}", f"{text}; {_verdict(watch, name)}"
 
 
