@@ -10,7 +10,13 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
-from pfbench.testing.failure_messages import fail, format_call, max_deviation
+from pfbench.testing.failure_messages import (
+    describe_non_finite,
+    describe_small_deviation,
+    fail,
+    format_call,
+    max_deviation,
+)
 from pfbench.testing.steppers import Layers, Stepper
 
 __tracebackhide__ = True  # of pytest
@@ -75,7 +81,7 @@ def covariant(
         If the group is unknown, or not defined for these layers.
     """
     if group == "affine map of the set":
-        _check_affine(make, hyper, 1e-9 if tolerance is None else tolerance)
+        _check_affine(make, hyper, tolerance)
         return
     if group not in _GROUPS:
         raise InputError(
@@ -95,10 +101,13 @@ def covariant(
     recorded = mapped.follow(transform.point(x0), [transform.gradient(g) for g in grads], scaled)
     if group == "idle layer":
         expected = [[*point, recorded[0][-1]] for point in expected]
-    distance, t, words = max_deviation([transform.back(point) for point in recorded], expected)
+    with np.errstate(invalid="ignore", over="ignore"):
+        back = [transform.back(point) for point in recorded]
+    distance, t, words = max_deviation(back, expected)
     if not distance <= (compute_tolerance(make) if tolerance is None else tolerance):
         powers = ", ".join(f"{name} {scales.get(name, 0):g}" for name in hyper)
         lines = [
+            *(describe_non_finite(make.label, expected) or describe_non_finite(make.label, back)),
             f"{make.label} is not covariant under {group}: step {t} differs by {distance:.3g} of the "  # noqa: E501
             "largest step",
             f"transformed back, {words}",
@@ -108,6 +117,7 @@ def covariant(
                 f"scaled with these powers of the factor {_FACTOR:g}: {powers}; if a constant such "
                 "as eps scales, too, give it and its power in scales"
             )
+            lines += describe_small_deviation(distance)
         options = {"scales": scales, "tolerance": tolerance}
         fail(lines, format_call(covariant, make, group, **options, **hyper))
 
@@ -195,7 +205,9 @@ _GROUPS: Mapping[str, Callable[[Stepper, Any], tuple[Stepper, _ProblemMap]]] = M
 _NAMES = ("f", "grad", "lmo", "x0")
 
 
-def _check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance: float) -> None:
+def _check_affine(
+    solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance: float | None
+) -> None:
     """Check that a Frank-Wolfe solver commutes with an affine map of a random polytope.
 
     The points on the mapped problem must be the images of the points on the original one.
@@ -208,7 +220,7 @@ def _check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], toleranc
     hyper
         The parameters.
     tolerance
-        Largest distance, relative to the diameter of the polytope.
+        Largest distance, relative to the diameter of the polytope; by default 1e-9.
     """
     rng = np.random.default_rng(0)
     d, A = 4, np.diag([1.0, 3.0, 0.25, 2.0]) @ rng.standard_normal((4, 4)) + 2 * np.eye(4)
@@ -240,7 +252,7 @@ def _check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], toleranc
             "for the image of the set under an affine map."
         )
     distance = np.abs(points - expected).max(axis=1) / float(np.ptp(vertices, axis=0).max())
-    wrong = np.flatnonzero(~(distance <= tolerance))
+    wrong = np.flatnonzero(~(distance <= (1e-9 if tolerance is None else tolerance)))
     if wrong.size:
         t = int(wrong[0])
         lines = [
@@ -249,7 +261,8 @@ def _check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], toleranc
             f"transformed back, {np.round(points[t], 6).tolist()}, expected "
             f"{np.round(expected[t], 6).tolist()}",
         ]
-        fail(lines, format_call("covariant", solver, "affine map of the set", **hyper))
+        options = {"tolerance": tolerance, **hyper}
+        fail(lines, format_call(covariant, solver, "affine map of the set", **options))
 
 
 def _run_solver(

@@ -1,18 +1,24 @@
 """Messages of failed checks, with numbers and with a call that reproduces the failure."""
 
 import inspect
+import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from pfbench.testing.steppers import Layers
+if TYPE_CHECKING:
+    from pfbench.testing.steppers import Layers
 
 __tracebackhide__ = True  # of pytest
 
 _MAX_LINES = 5
 _MAX_LENGTH = 200
+
+_SMALL = 1e-5
+"""Deviation, as a multiple of the largest step, below which a message names a likely cause."""
 
 
 def fail(lines: Sequence[str], call: str) -> NoReturn:
@@ -29,8 +35,10 @@ def fail(lines: Sequence[str], call: str) -> NoReturn:
     if len(displayed) >= _MAX_LINES:
         extra = len(displayed) - (_MAX_LINES - 2)
         displayed = [*displayed[: _MAX_LINES - 2], f"({extra} more of this kind)"]
-    displayed.append(f"reproduce: {call}")
-    raise AssertionError("\n".join(line[:_MAX_LENGTH] for line in displayed))
+    call = call.replace("\n", " ")  # of arrays
+    raise AssertionError(
+        "\n".join([*(line[:_MAX_LENGTH] for line in displayed), f"reproduce: {call}"])
+    )
 
 
 def format_call(check: Any, *value: Any, **hyper: Any) -> str:
@@ -42,7 +50,7 @@ def format_call(check: Any, *value: Any, **hyper: Any) -> str:
     settings = {
         name: item
         for name, item in hyper.items()
-        if name not in defaults or _format_value(item) != _format_value(defaults[name].default)
+        if name not in defaults or not _is_default(item, defaults[name].default)
     }
     arguments = ", ".join(filter(None, [*map(_format_value, value), format_settings(settings)]))
     return f"{getattr(check, '__name__', check)}({arguments})"
@@ -53,7 +61,16 @@ def format_settings(hyper: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={_format_value(value)}" for name, value in hyper.items())
 
 
+def _is_default(value: Any, default: Any) -> bool:
+    # Two different lambdas have the same text.
+    return value is default or (
+        not callable(value) and _format_value(value) == _format_value(default)
+    )
+
+
 def _format_value(value: Any) -> str:
+    if isinstance(value, partial):
+        return format_call("partial", value.func, *value.args, **value.keywords)
     if not callable(value) or not hasattr(value, "__name__"):
         return repr(dict(value) if isinstance(value, Mapping) else value)
     if value.__name__ == "<lambda>":
@@ -61,7 +78,28 @@ def _format_value(value: Any) -> str:
     return str(value.__name__)
 
 
-def max_deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int, str]:
+def describe_non_finite(label: str, points: "Sequence[Layers]") -> list[str]:
+    """Return a line on the first point of a run that is not finite; [] if all are finite."""
+    for t, point in enumerate(points):
+        for number, layer in enumerate(point):
+            if not np.isfinite(layer).all():
+                place = f", layer {number}" if len(point) > 1 else ""
+                return [f"the points of {label} are not finite at step {t}{place}"]
+    return []
+
+
+def describe_small_deviation(distance: float) -> list[str]:
+    """Return a line on the likely cause of a deviation below 1e-5 of a step; [] for larger ones."""
+    if not 0.0 < distance < _SMALL:
+        return []
+    tolerance = 10.0 ** (math.floor(math.log10(distance)) + 1)
+    return [
+        "a likely cause of so small a difference is an eps added to a norm, as in M/(|M| + eps); "
+        f"if it is intended, pass tolerance={tolerance:g}"
+    ]
+
+
+def max_deviation(points: "list[Layers]", expected: "list[Layers]") -> tuple[float, int, str]:
     """Return the largest deviation of two runs, relative to the largest step, and its location.
 
     Returns

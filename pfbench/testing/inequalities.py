@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats, maximum_nan_as_infinity
-from pfbench.testing.failure_messages import fail, format_call
+from pfbench.testing.failure_messages import describe_non_finite, fail, format_call
 from pfbench.testing.steppers import Layers, Stepper
 
 __tracebackhide__ = True  # of pytest
@@ -56,34 +56,37 @@ def descends(
     if oracle is not None:
         steps, grads = len(grads), []
         for _ in range(steps):  # a stepper takes gradients, so it is run from x0 for each new one
-            g = oracle(as_point(make.follow(x0, grads, hyper)[-1]))
+            last = make.follow(x0, grads, hyper)[-1]
+            if describe_non_finite(make.label, [last]):
+                break
+            g = oracle(as_point(last))
             grads.append(list(g) if make.is_layered else [np.asarray(g, dtype=np.float64)])
     points = make.follow(x0, grads, hyper)
     check = inequality.begin() if hasattr(inequality, "begin") else inequality
+    call = format_call(descends, make, inequality, gradient=gradient, **hyper)
     for t, g in enumerate(grads):
+        if lines := describe_non_finite(make.label, points[: t + 2]):
+            fail(lines, call)
         left, right, terms = check(as_point(points[t]), as_point(points[t + 1]), as_point(g))
         slack = _ROUNDING * make.unit_roundoff * (abs(left) + sum(map(abs, terms.values())))
         if not left - right <= (slack if math.isfinite(slack) else 0.0):
             listed = ", ".join(f"{name} {value:.6g}" for name, value in terms.items())
             x = ", ".join(repr(float(v)) for layer in points[t] for v in layer.ravel()[:4])
+            name = getattr(inequality, "__name__", type(inequality).__name__).partition("(")[0]
             lines = [
-                f"{make.label} violates {_name(inequality)} at step {t + 1}: {left:.10g} > "
+                f"{make.label} violates {name} at step {t + 1}: {left:.10g} > "
                 f"{right:.10g} (by {left - right:.3g})",
                 f"terms: {listed or 'none'}",
                 f"first entries of x before the step: {x}",
             ]
-            fail(lines, format_call(descends, make, inequality, gradient=gradient, **hyper))
-
-
-def _name(inequality: Any) -> str:
-    return getattr(inequality, "__name__", type(inequality).__name__)
+            fail(lines, call)
 
 
 class _StatedInequality:
     """Base class of the built-in inequalities; messages name them by the constructor call."""
 
-    def __init__(self, label: str, **statement: Any) -> None:
-        self.__name__ = f"{label}({', '.join(f'{k}={v!r}' for k, v in statement.items())})"
+    def __init__(self, **arguments: Any) -> None:
+        self.__name__ = format_call(type(self), **arguments)
 
 
 class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
@@ -102,7 +105,7 @@ class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
     def __init__(
         self, value: Callable[[Any], float], gradient: Callable[[Any], Any], L: float
     ) -> None:
-        super().__init__("smooth", L=L)
+        super().__init__(value=value, gradient=gradient, L=L)
         self.value, self.gradient, self.L = value, gradient, L
 
     def __call__(self, before: Floats, after: Floats, g: Floats) -> Any:
@@ -215,7 +218,8 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
         scale: Callable[[int, int], float] = lambda rows, columns: 1.0,
         slack: float = 1e-3,
     ) -> None:
-        super().__init__("lmo", lo=lo, hi=hi, lr=lr)
+        method = {"weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov}
+        super().__init__(lo=lo, hi=hi, lr=lr, **method, scale=scale, slack=slack)
         self.lo, self.hi, self.lr, self.decay = lo, hi, lr, weight_decay
         self.momentum, self.nesterov, self.scale, self.slack = momentum, nesterov, scale, slack
         self._buffers: list[Any] = []
@@ -270,7 +274,7 @@ class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
         lmo: Callable[[Any], Any],
         L: float,
     ) -> None:
-        super().__init__("gap_recursion", L=L)
+        super().__init__(value=value, gradient=gradient, lmo=lmo, L=L)
         self.value, self.gradient, self.lmo, self.L = value, gradient, lmo, L
         self.begin()
 

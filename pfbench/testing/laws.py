@@ -11,7 +11,13 @@ from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.base.sample import IndexSampling
 from pfbench.testing.covariance import compute_tolerance
-from pfbench.testing.failure_messages import fail, format_call, max_deviation
+from pfbench.testing.failure_messages import (
+    describe_non_finite,
+    describe_small_deviation,
+    fail,
+    format_call,
+    max_deviation,
+)
 from pfbench.testing.steppers import Stepper
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 
@@ -30,7 +36,9 @@ _PAIRED = 5
 """Number of runs with common seeds that are compared before any test."""
 
 
-def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> str:
+def same_law(
+    a: Any, b: Any, *, index: int = 3, seed: int = 0, tolerance: float | None = None, **hyper: Any
+) -> str:
     """Check that two methods have equal iterates or, if they are random, equally distributed ones.
 
     Parameters
@@ -45,6 +53,9 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
         Number of points of each function that are compared; at least 2.
     seed
         Seed of the runs if draws cannot be enumerated.
+    tolerance
+        Largest deviation of two steppers' points, as a multiple of the largest step. By default it
+        follows from the type: 1e-9 in double precision.
     hyper
         Parameters of both steppers; passed on to functions.
 
@@ -58,14 +69,19 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
     AssertionError
         If the points or the distributions differ.
     InputError
-        If there are fewer points than `index`, or only one of the two is a stepper.
+        If there are fewer points than `index`, only one of the two is a stepper, or functions have
+        a tolerance.
     """
-    call = format_call(same_law, a, b, index=index, seed=seed, **hyper)
+    call = format_call(same_law, a, b, index=index, seed=seed, tolerance=tolerance, **hyper)
     if isinstance(a, Stepper) or isinstance(b, Stepper):
         if not (isinstance(a, Stepper) and isinstance(b, Stepper)):
             raise InputError("a and b must be two steppers, or two functions of a random stream.")
-        _compare_points(a, b, hyper, call)
-        return "the points are equal up to rounding"
+        default = max(map(compute_tolerance, (a, b)))
+        _compare_points(a, b, hyper, default if tolerance is None else tolerance, call)
+        within = "rounding" if tolerance is None else f"{tolerance:g} of the largest step"
+        return f"the points are equal up to {within}"
+    if tolerance is not None:
+        raise InputError("tolerance is for two steppers: leave it out for functions.")
 
     def outcome(method: Callable[..., Any], rng: Any) -> Floats:
         points = [np.array(x, dtype=np.float64).ravel() for x in method(rng, **hyper)]
@@ -93,11 +109,10 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
     return f"the distributions are equal: {len(exact[0])} and {len(exact[1])} sequences of draws"
 
 
-def _compare_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
+def _compare_points(a: Stepper, b: Stepper, hyper: Any, tolerance: float, call: str) -> None:
     x0, grads = a.draw()
     points, expected = a.follow(x0, grads, hyper), b.follow(x0, grads, hyper)
     distance, t, words = max_deviation(points, expected)
-    tolerance = max(map(compute_tolerance, (a, b)))
     if not distance <= tolerance:
         first = next(
             k
@@ -105,9 +120,12 @@ def _compare_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
             if max_deviation(points[: k + 1], expected[: k + 1])[0] > tolerance
         )
         lines = [
+            *describe_non_finite(a.label, points),
+            *describe_non_finite(b.label, expected),
             f"{a.label} and {b.label} differ from step {first} on, by {distance:.3g} of the largest "  # noqa: E501
             f"step at step {t}",
             words,
+            *describe_small_deviation(distance),
         ]
         fail(lines, call)
 

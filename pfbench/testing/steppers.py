@@ -1,5 +1,6 @@
 """Optimisers of any library, wrapped as functions that map a start and gradients to iterates."""
 
+import copy
 import inspect
 import math
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.base.user_code import list_required_arguments
+from pfbench.testing.failure_messages import fail, format_call
 
 Layers = list[Any]
 """Layers of one point or gradient, as float64 arrays; a gradient may contain None."""
@@ -57,9 +59,8 @@ class Stepper:
 
     def __repr__(self) -> str:
         shape: Any = list(self.shapes) if self.is_layered else self.shapes[0]
-        dtype = "" if self.dtype == "float64" else f", dtype={self.dtype!r}"
-        seed = "" if self.seed == 0 else f", seed={self.seed}"
-        return f"stepper({self.label}, shape={shape}{dtype}{seed})"
+        options = {"names": self.names, "kind": self.kind, "steps": self.steps, "seed": self.seed}
+        return format_call(stepper, self.optimizer, shape=shape, dtype=self.dtype, **options)
 
     @property
     def label(self) -> str:
@@ -92,6 +93,10 @@ class Stepper:
         ------
         InputError
             If a parameter is unknown or missing, or the result is not a list of points.
+        AssertionError
+            If a step changes the gradient of an earlier step, so that its array is also a buffer.
+            A function is not tested for this. A step may write into its own gradient, as the
+            published Muon does.
         """
         named = {self.names.get(name, name): value for name, value in hyper.items()}
         kind = self.kind or self._kind(named)
@@ -100,9 +105,27 @@ class Stepper:
             return self._from_function(x0, grads, named)
         update = {"torch": self._torch, "optax": self._optax, "class": self._class}[kind](x0, named)
         points = [[self._double(layer) for layer in self._cast_layers(x0)]]
+        gradients = []
         for gradient in grads:
-            point = update(self._cast_layers(gradient))
+            layers = self._cast_layers(gradient)
+            if kind == "torch":
+                torch = import_module("torch")
+                dtype = getattr(torch, self.dtype)
+                layers = [None if g is None else torch.tensor(g, dtype=dtype) for g in layers]
+            point = update(list(layers))
             points.append([self._double(layer) for layer in self._as_layers(point)])
+            gradients.append((layers, copy.deepcopy(layers)))
+        for t, (after, before) in enumerate(gradients, 1):
+            if not all(
+                a is None or bool(((a == b) | (b != b)).all())  # b != b if b is NaN
+                for a, b in zip(after, before, strict=True)
+            ):
+                lines = [
+                    f"{self.label} changes the gradient of step {t} in a later step: it keeps this "
+                    "array as a buffer, without a copy",
+                    "steps are wrong if the next gradient is written into the same array",
+                ]
+                fail(lines, format_call("same_law", self, self, **hyper))
         return points
 
     def _kind(self, hyper: Mapping[str, Any]) -> str:
@@ -144,7 +167,7 @@ class Stepper:
 
         def update(gradient: Layers) -> Layers:
             for p, g in zip(parameters, gradient, strict=True):
-                p.grad = None if g is None else torch.tensor(g, dtype=dtype)
+                p.grad = g
             optimizer.step()
             return [p.detach().to(torch.float64).numpy() for p in parameters]
 

@@ -126,7 +126,7 @@ def test_a_dead_parameter_is_named_with_both_values():
     assert message(no_dead_parameter, stepper(without_decay), lr=0.1, weight_decay=0.5) == (
         "weight_decay has no effect: 0.5 and 0.25 give the same bits over 30 steps (lr=0.1)\n"
         "points are compared bit by bit, with gradients of scales 1, 2^-30, 2^30\n"
-        "reproduce: no_dead_parameter(stepper(without_decay, shape=(5,)), lr=0.1, weight_decay=0.5)"
+        "reproduce: no_dead_parameter(stepper(without_decay), lr=0.1, weight_decay=0.5)"
     )
 
 
@@ -215,7 +215,7 @@ def test_a_smoothness_constant_is_refuted_by_one_step():
     make = stepper(sgd, shape=(3,))
     descends(make, smooth(value, gradient, L=4.0), lr=0.1, momentum=0.9)
     text = message(descends, make, smooth(value, gradient, L=1.0), lr=0.1)
-    assert "violates smooth(L=1.0) at step 1" in text
+    assert "violates smooth at step 1" in text
     assert "L|d|^2/2" in text
 
 
