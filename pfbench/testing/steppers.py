@@ -95,8 +95,8 @@ class Stepper:
             If a parameter is unknown or missing, or the result is not a list of points.
         AssertionError
             If a step changes the gradient of an earlier step, so that its array is also a buffer.
-            A function is not tested for this. A step may write into its own gradient, as the
-            published Muon does.
+            Only classes of other libraries are tested for this: PyTorch makes a new gradient in
+            each step. A step may write into its own gradient, as the published Muon does.
         """
         named = {self.names.get(name, name): value for name, value in hyper.items()}
         kind = self.kind or self._kind(named)
@@ -108,10 +108,6 @@ class Stepper:
         gradients = []
         for gradient in grads:
             layers = self._cast_layers(gradient)
-            if kind == "torch":
-                torch = import_module("torch")
-                dtype = getattr(torch, self.dtype)
-                layers = [None if g is None else torch.tensor(g, dtype=dtype) for g in layers]
             point = update(list(layers))
             points.append([self._double(layer) for layer in self._as_layers(point)])
             gradients.append((layers, copy.deepcopy(layers)))
@@ -167,7 +163,7 @@ class Stepper:
 
         def update(gradient: Layers) -> Layers:
             for p, g in zip(parameters, gradient, strict=True):
-                p.grad = g
+                p.grad = None if g is None else torch.tensor(g, dtype=dtype)
             optimizer.step()
             return [p.detach().to(torch.float64).numpy() for p in parameters]
 

@@ -79,17 +79,3 @@ class GradientIsBuffer:
 def test_a_gradient_kept_as_buffer_without_a_copy():
     text = message(same_law, stepper(GradientIsBuffer), stepper(sgd), lr=0.1)
     assert text.startswith("GradientIsBuffer changes the gradient of step 1 in a later step")
-
-
-@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
-def test_the_optimizers_of_torch_keep_no_gradient(dtype):
-    torch = pytest.importorskip("torch")
-    for name in torch.optim.__all__:
-        if name in ("Optimizer", "LBFGS", "SparseAdam", "lr_scheduler", "swa_utils"):
-            continue
-        method = getattr(torch.optim, name)
-        make = stepper(method, shape=(4, 3), dtype=dtype)
-        decay = {} if name == "Rprop" else {"weight_decay": 0.1}
-        momentum = {"momentum": 0.9} if name in ("SGD", "RMSprop") else {}
-        for more in ({}, momentum):
-            same_law(make, make, lr=0.1, **decay, **more)
