@@ -83,8 +83,8 @@ def describe_non_finite(label: str, points: "Sequence[Layers]") -> list[str]:
     for t, point in enumerate(points):
         for number, layer in enumerate(point):
             if not np.isfinite(layer).all():
-                place = f", layer {number}" if len(point) > 1 else ""
-                return [f"the points of {label} are not finite at step {t}{place}"]
+                location = f", layer {number}" if len(point) > 1 else ""
+                return [f"the points of {label} are not finite at step {t}{location}"]
     return []
 
 

@@ -78,8 +78,8 @@ def same_law(
             raise InputError("a and b must be two steppers, or two functions of a random stream.")
         default = max(map(compute_tolerance, (a, b)))
         _compare_points(a, b, hyper, default if tolerance is None else tolerance, call)
-        within = "rounding" if tolerance is None else f"{tolerance:g} of the largest step"
-        return f"the points are equal up to {within}"
+        limit = "rounding" if tolerance is None else f"{tolerance:g} of the largest step"
+        return f"the points are equal up to {limit}"
     if tolerance is not None:
         raise InputError("tolerance is for two steppers: leave it out for functions.")
 
