@@ -346,11 +346,10 @@ class AlgorithmChecks(RunRecords):
                 point = {f"budget {name}": limit}
                 if value > limit:
                     raise CheckFailed(f"{name} calls must not exceed {limit}", f"{value}", point)
-                if (
-                    any(getattr(counts, name) > limit for counts in run.counts)
-                    or (
-                        not run.exhausted_budget and len(run.states) < self.max_states
-                    )  # else recording ended before the budget
+                # A run of as many states may query more only after the last of them.
+                is_short = len(run.states) < self.max_states
+                if any(getattr(counts, name) > limit for counts in run.counts) or (
+                    is_short and not run.exhausted_budget
                 ):
                     raise CheckFailed(
                         "a run must end when its budget is spent", "the run goes on", point

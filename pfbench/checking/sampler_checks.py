@@ -1,0 +1,345 @@
+"""Checks of a sampler: its draws, the mean and the moments of its random gradients.
+
+Each test fails a correct sampler with probability at most `_FALSE_ALARM`, whatever the distribution
+of its draws.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy
+
+from pfbench.base.arrays import Floats
+from pfbench.base.sample import Draws
+from pfbench.checking.components import check_equal
+from pfbench.checking.findings import (
+    CheckFailed,
+    CheckSkipped,
+    TimeLimit,
+    format_brief,
+    locate_methods,
+)
+from pfbench.checking.lines import ProblemChecks, move_point, norm
+from pfbench.points import distance, keep
+from pfbench.verification.statistics.means import log_e_values
+
+_POINTS = 6
+"""Number of points (or pairs of points) at which moments of a finite distribution are summed."""
+
+_FALSE_ALARM = 1e-7
+"""Maximum probability with which a correct sampler fails one test."""
+
+_SEEDS = 64
+"""Number of seeds that must not all give the same draws."""
+
+_BATCHES, _SMALLEST = 140, 50
+"""Number of batches whose mean is tested at each point, and their smallest size."""
+
+_ENTRIES = 2_000_000
+"""Maximum number of entries of the draws of one batch, as far as points tell their size."""
+
+_PLACES = 4
+"""Number of points at which a mean is tested."""
+
+_PILOT = 60
+"""Number of draws by which the point with the largest moment is chosen."""
+
+
+class SamplerChecks(ProblemChecks):
+    """Checks of a problem's random draws xi and of the gradients grad f(x, xi)."""
+
+    _failure = ""
+    """Failure of the draws, after which no mean of batches can be judged."""
+
+    _refuted_variance = 0.0
+    """Measured variance, if it refutes the stated one."""
+
+    def _batch(self, rng: np.random.Generator, size: int, x: Any) -> Floats:
+        """Return the gradient of a batch of new draws at x, as a new flat array."""
+        sample = self.problem.sample(rng, size)
+        return np.array(self.problem.batch(sample, keep(x)), dtype=float).ravel()
+
+    def check_draws(self) -> str:
+        """Check that draws depend on the seed, and that the draws of one batch are independent."""
+        x, points = self.space.random_member(), locate_methods(self.problem, "draw", "sample")
+        rounding = 1e-9 * norm(self.problem.gradient(keep(x)))
+        single, batch = (
+            np.array([self._batch(np.random.default_rng(seed), size, x) for seed in range(_SEEDS)])
+            for size in (1, 8)
+        )
+        if not np.array_equal(batch[3], self._batch(np.random.default_rng(3), 8, x)):
+            raise CheckFailed(
+                "equal seeds must give equal batch gradients", "two differ", {"x": x}, points
+            )
+        # For a correct sampler the chance is (p (1 - p^8))^63 < 1e-10: its single gradients are
+        # equal with probability p each, and a batch of 8 such gradients has the same mean.
+        if np.ptp([single, batch], axis=1).max() == 0.0 and norm(single[0] - batch[0]) > rounding:
+            self._failure = "different seeds give equal draws"
+            raise CheckFailed(
+                "different seeds must give different draws",
+                f"{_SEEDS} seeds give the same batch of 8 draws: draw from `rng`",
+                {"x": x},
+                points,
+            )
+        if np.ptp(single, axis=0).max() == 0.0:
+            return f"equal seeds give equal draws; the gradients of {_SEEDS} draws are equal"
+        pairs = sum(self._check_independence(x, size, rounding) for size in (2, 16))
+        return f"equal seeds give equal draws; {pairs} batches have the law of independent draws"
+
+    def _check_independence(self, x: Any, size: int, rounding: float) -> int:
+        """Compare batches with the mean of two batches of half the size, from separate calls.
+
+        The two errors are exchangeable if draws are independent, so each is the larger with equal
+        probability: a sign test. Return the number of comparisons.
+        """
+        rng, expected = np.random.default_rng(size), np.ravel(self.problem.gradient(keep(x)))
+        signs = [0, 0]
+        for _ in TimeLimit(self.seconds_per_check).rounds(2000):
+            parts = [self._batch(rng, number, x) for number in (size, size // 2, size // 2)]
+            together = norm(parts[0] - expected)
+            separate = norm(0.5 * (parts[1] + parts[2]) - expected)
+            if abs(together - separate) > rounding + 1e-9 * max(together, separate):
+                signs[together > separate] += 1
+        larger, total = signs[1], sum(signs)
+        p_value = 2.0 * scipy.special.bdtr(min(signs), total, 0.5)
+        if p_value < _FALSE_ALARM / 2.0:
+            self._failure = "the draws of a batch are not independent"
+            raise CheckFailed(
+                f"a batch of {size} draws must have the law of the mean of two independent batches "
+                f"of {size // 2}: its draws must be independent, and batch(S, x) their mean",
+                f"the batch of {size} has the larger error in {larger} of {total} comparisons",
+                {"x": x},
+                locate_methods(self.problem, "draw", "sample", "mean_gradient", "batch"),
+            )
+        return total
+
+    def check_batches_and_differences(self) -> str:
+        """Check that batch(S, x) depends on S and x alone.
+
+        Also check that difference(S, x, y) = batch(S, x) - batch(S, y).
+        """
+        problem, rng = self.problem, np.random.default_rng(5)
+        points = locate_methods(problem, "batch", "mean_gradient", "difference")
+        for size in (1, 7):
+            x, y = self.space.random_member(), self.space.random_member()
+            S = problem.sample(rng, size)
+            before = np.array(problem.batch(S, keep(x)))
+            at_y = np.array(problem.batch(S, keep(y)))
+            problem.batch(problem.sample(rng, 3), keep(y))
+            if not np.array_equal(before, problem.batch(S, keep(x))):
+                raise CheckFailed(
+                    "batch(S, x) must depend on S and x alone",
+                    "two calls with the same arguments differ",
+                    {"x": x},
+                    points,
+                )
+            values = {"x": x, "y": y}
+            change = problem.difference(S, keep(x), keep(y))
+            check_equal(
+                "difference(S, x, y) must be batch(S, x) - batch(S, y)",
+                np.asarray(change),
+                before - at_y,
+                values,
+                points,
+            )
+        return "samples of 1 and 7 draws, each used several times"
+
+    def check_mean(self) -> str:
+        """Check, by exact sums or by many draws, that E grad f(x, xi) is the gradient."""
+        problem = self.problem
+        points = locate_methods(problem, "mean_gradient", "draw", "gradient")
+        if problem.atoms is not None:
+            for _ in range(_POINTS):
+                x = self.space.random_member()
+                total = np.tensordot(
+                    problem.atoms.probabilities, self._compute_gradients_by_atom(x), axes=1
+                )
+                expected = problem.gradient(keep(x))
+                check_equal("the mean must be the gradient", total, expected, {"x": x}, points)
+            return f"the mean over all {len(problem.atoms.probabilities)} values is the gradient"
+        if self._failure:
+            raise CheckSkipped(f"not decided, as {self._failure}")
+        sigma2 = max(float(problem.constants(problem.start()).sigma2), 4.0 * self._refuted_variance)
+        rng, patience = np.random.default_rng(11), TimeLimit(self.seconds_per_check)
+        size, worst, draws, resolution = self._choose_batch_size(rng), (0.0, 0.0), 0, 0.0
+        for place in patience.rounds(_PLACES):
+            x = self.space.random_member() if place else self.space.start()
+            expected = np.asarray(problem.gradient(keep(x))).ravel()
+            means = np.array([self._batch(rng, size, x) for _ in range(_BATCHES)])
+            draws += means.shape[0] * size
+            error = np.abs(means.mean(axis=0) - expected)
+            # Level of one of the two tests of each entry, as exp(-reach).
+            reach = math.log(2 * _PLACES * expected.size / _FALSE_ALARM)
+            rounding = 1e-9 * norm(expected) + 1e-100
+            variance = max(sigma2 / size, rounding**2)
+            if math.isfinite(sigma2) and _mean_is_rejected(means - expected, variance, reach):
+                raise CheckFailed(
+                    "the mean of grad f(x, xi) must be gradient(x), for independent draws of "
+                    f"variance at most sigma2 = {format_brief(sigma2)}",
+                    f"the mean of {means.shape[0] * size:,} draws is off by "
+                    f"{format_brief(float(error.max()))} in an entry",
+                    {"x": x},
+                    points,
+                )
+            resolution = max(resolution, 2.0 * math.sqrt(2.0 * reach * variance / _BATCHES))
+            standard = np.maximum(means.std(axis=0, ddof=1) / math.sqrt(_BATCHES), rounding)
+            k = int(np.argmax(error / standard))
+            worst = max(worst, (float(error[k] / standard[k]), float(error[k])))
+        observed = (
+            f"by {draws:,} draws, an entry is off by {worst[1]:.2g}, {worst[0]:.1f} standard errors"
+        )
+        if not math.isfinite(sigma2):
+            raise CheckSkipped(f"not decided, as no variance bound `sigma2` is stated: {observed}")
+        if worst[0] > 1.25 * math.sqrt(2.0 * reach):
+            raise CheckSkipped(
+                f"not decided: {observed}, which rare large draws could explain for the stated "
+                f"sigma2 = {format_brief(sigma2)}"
+            )
+        return f"within {format_brief(resolution)} an entry, {observed}"
+
+    def _choose_batch_size(self, rng: np.random.Generator) -> int:
+        """Return the largest batch size for which the test of the mean takes about its time."""
+        x, size = self.space.start(), _SMALLEST
+        limit = self.seconds_per_check / (2.0 * _PLACES * _BATCHES)
+        for _ in range(12):
+            patience = TimeLimit(limit)
+            entries = 2 * size * self._batch(rng, 2 * size, x).size
+            if patience.is_over or entries > _ENTRIES:
+                break
+            size *= 2
+        return size
+
+    def check_constants(self) -> str:
+        """Check the constants sigma2, L_ms and L_max, by exact sums or by draws."""
+        if self.problem.atoms is not None:
+            return self._check_constants_by_exact_sums()
+        constants = self.problem.constants(self.problem.start())
+        names = [
+            name for name in ("sigma2", "L_ms", "L_max") if math.isfinite(getattr(constants, name))
+        ]
+        if not names:
+            raise CheckSkipped("the problem states none of sigma2, L_ms and L_max")
+        observed = [
+            self._check_constant_by_draws(name, float(getattr(constants, name))) for name in names
+        ]
+        return "; ".join(observed)
+
+    def _squares(self, name: str, x: Any, y: Any, rng: Any, rounds: Any) -> Floats:
+        """Return the squares whose mean (supremum for L_max) a constant or its square bounds."""
+        problem, far = self.problem, distance(x, y)
+        if name == "sigma2":
+            expected = np.ravel(problem.gradient(keep(x)))
+            return np.array([norm(self._batch(rng, 1, x) - expected) ** 2 for _ in rounds])
+        ratios = []
+        for _ in rounds:
+            sample = problem.sample(rng, 1)
+            at_x, at_y = (np.array(problem.batch(sample, keep(z))) for z in (x, y))
+            rounding = 1e-13 * (norm(at_x) + norm(at_y))
+            ratios.append(max(0.0, norm(at_x - at_y) - rounding) / far)
+        return np.square(ratios)
+
+    def _check_constant_by_draws(self, name: str, stated: float) -> str:
+        """Test a constant by single draws at the most suspicious of several points.
+
+        The mean of the nonnegative squares is tested by an e-process, which is valid for every
+        distribution of them.
+        """
+        rng, problem = np.random.default_rng(12), self.problem
+        patience = TimeLimit(self.seconds_per_check)
+        points = [self.space.random_member() for _ in range(6)]
+        if self.space.is_bounded:
+            points += [keep(move_point(points[0], self.space.vertex(), 1.0)) for _ in range(6)]
+        pairs = [(x, y) for x in points if distance(x, y := self.space.sample_near(x)) > 0.0]
+        pilots = []
+        for _, (x, y) in zip(patience.rounds(len(pairs)), pairs, strict=False):
+            pilots.append(self._squares(name, x, y, rng, range(_PILOT)))
+        if not pilots:
+            raise CheckSkipped("no two points of the set are distinct")
+        typical = np.max if name == "L_max" else np.mean
+        x, y = pairs[int(np.argmax([typical(squares) for squares in pilots]))]
+        patience = TimeLimit(2.0 * self.seconds_per_check)
+        squares = self._squares(name, x, y, rng, patience.rounds(20_000))
+        bound = (stated if name == "sigma2" else stated**2) * (1.0 + 1e-6)
+        bound += (1e-9 * max(1.0, norm(problem.gradient(keep(x))))) ** 2
+        if name == "L_max":
+            is_refuted, value = squares.max() > bound, float(squares.max())
+        else:
+            # Means of groups have the same bound, and their smaller spread gives more power.
+            size = min(max(1, squares.size // 200), 16)
+            groups = squares[: squares.size // size * size].reshape(-1, size).mean(axis=1)
+            is_refuted = log_e_values(groups, bound).max() > -math.log(_FALSE_ALARM)
+            value = float(squares.mean())
+        value = value if name == "sigma2" else math.sqrt(value)
+        meaning = _MEANINGS[name]
+        if is_refuted:
+            self._refuted_variance = value if name == "sigma2" else 0.0
+            raise CheckFailed(
+                f"{meaning} must not exceed {name} = {format_brief(stated)}",
+                f"{format_brief(value)}, over {squares.size:,} draws",
+                {"x": x} if name == "sigma2" else {"x": x, "y": y},
+                locate_methods(problem, "constants"),
+            )
+        return f"{name} {format_brief(value)} of {format_brief(stated)}, by {squares.size:,} draws"
+
+    def _check_constants_by_exact_sums(self) -> str:
+        """Check the constants sigma2, L_ms and L_max by exact sums over a finite distribution."""
+        problem = self.problem
+        constants, p = problem.constants(problem.start()), problem.atoms.probabilities
+        largest = {"sigma2": 0.0, "L_ms": 0.0, "L_max": 0.0}
+        arguments: dict[str, Any] = {}
+        for _ in range(_POINTS):
+            x, y = self.space.random_member(), self.space.random_member()
+            at_x = self._compute_gradients_by_atom(x)
+            change = at_x - self._compute_gradients_by_atom(y)
+            sizes = (change**2).reshape(len(p), -1).sum(axis=1)
+            errors = ((at_x - problem.gradient(keep(x))) ** 2).reshape(len(p), -1).sum(axis=1)
+            far = distance(x, y)
+            values = {
+                "sigma2": float(p @ errors),
+                "L_ms": math.sqrt(float(p @ sizes)) / far if far else 0.0,
+                "L_max": math.sqrt(float(sizes.max())) / far if far else 0.0,
+            }
+            for name, value in values.items():
+                if value > largest[name]:
+                    largest[name], arguments[name] = value, {"x": x, "y": y}
+        for name, value in largest.items():
+            limit = float(getattr(constants, name))
+            if value > limit * (1.0 + 1e-7) + 1e-12:
+                derivation = constants.derivations.get(name, "")
+                raise CheckFailed(
+                    f"{name} must be at most {format_brief(limit)} ({derivation})",
+                    format_brief(value),
+                    arguments[name],
+                    locate_methods(problem, "constants"),
+                )
+        return ", ".join(
+            f"{name} {format_brief(value)} of {format_brief(float(getattr(constants, name)))}"
+            for name, value in largest.items()
+        )
+
+    def _compute_gradients_by_atom(self, x: Any) -> Floats:
+        """Return grad f(x, xi) for each of the K possible values of xi, shape (K, *shape)."""
+        values = self.problem.atoms.values
+        singles = (Draws(values[k : k + 1], 1) for k in range(len(values)))
+        return np.array([self.problem.batch(S, keep(x)) for S in singles])
+
+
+_MEANINGS = {
+    "sigma2": "E|grad f(x, xi) - grad f(x)|^2",
+    "L_ms": "sqrt(E|grad f(x, xi) - grad f(y, xi)|^2)/|x - y|",
+    "L_max": "|grad f(x, xi) - grad f(y, xi)|/|x - y|",
+}
+"""Quantity that each constant bounds."""
+
+
+def _mean_is_rejected(deviations: Floats, variance: float, reach: float) -> bool:
+    """Return whether an entry of the deviations, shape (k, d), has a mean other than 0.
+
+    For deviations y of mean 0 and variance at most v, E(1 + l y + l^2 y^2/2) <= exp(l^2 v/2). The
+    products of these factors over k independent y exceed exp(k l^2 v/2 + reach) with probability at
+    most exp(-reach), for each sign of l (Catoni, 2012, Challenging the empirical mean).
+    """
+    y = math.sqrt(2.0 * reach / (len(deviations) * variance)) * deviations
+    sums = [np.log1p(sign * y + 0.5 * y * y).sum(axis=0) for sign in (1.0, -1.0)]
+    return bool(np.max(sums) > 2.0 * reach)
