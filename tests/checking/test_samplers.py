@@ -90,7 +90,7 @@ def antithetic(rng, size):
 
 WRONG = {
     "half the gradient": (box_problem(sample_grad=lambda S, x: 0.5 * mean_gradient(S, x)), "mean"),
-    "twice": (box_problem(sample_grad=lambda S, x: 2.0 * mean_gradient(S, x)), "mean"),
+    "twice": (box_problem(sample_grad=lambda S, x: 2.0 * mean_gradient(S, x)), "moments"),
     "bias": (box_problem(sample_grad=lambda S, x: mean_gradient(S, x) + 0.5), "mean"),
     "bias at some points": (
         box_problem(sample_grad=lambda S, x: mean_gradient(S, x) + 0.5 * (x.max() < 1)),
