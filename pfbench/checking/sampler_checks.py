@@ -39,7 +39,7 @@ _BATCHES, _SMALLEST = 140, 50
 _ENTRIES = 2_000_000
 """Maximum number of entries of the draws of one batch, as far as points tell their size."""
 
-_PLACES = 4
+_MEAN_POINTS = 4
 """Number of points at which a mean is tested."""
 
 _PILOT = 60
@@ -163,14 +163,14 @@ class SamplerChecks(ProblemChecks):
         sigma2 = max(float(problem.constants(problem.start()).sigma2), 4.0 * self._refuted_variance)
         rng, patience = np.random.default_rng(11), TimeLimit(self.seconds_per_check)
         size, worst, draws, resolution = self._choose_batch_size(rng), (0.0, 0.0), 0, 0.0
-        for place in patience.rounds(_PLACES):
-            x = self.space.random_member() if place else self.space.start()
+        for number in patience.rounds(_MEAN_POINTS):
+            x = self.space.random_member() if number else self.space.start()
             expected = np.asarray(problem.gradient(keep(x))).ravel()
             means = np.array([self._batch(rng, size, x) for _ in range(_BATCHES)])
             draws += means.shape[0] * size
             error = np.abs(means.mean(axis=0) - expected)
             # Level of one of the two tests of each entry, as exp(-reach).
-            reach = math.log(2 * _PLACES * expected.size / _FALSE_ALARM)
+            reach = math.log(2 * _MEAN_POINTS * expected.size / _FALSE_ALARM)
             rounding = 1e-9 * norm(expected) + 1e-100
             variance = max(sigma2 / size, rounding**2)
             if math.isfinite(sigma2) and _mean_is_rejected(means - expected, variance, reach):
@@ -201,7 +201,7 @@ class SamplerChecks(ProblemChecks):
     def _choose_batch_size(self, rng: np.random.Generator) -> int:
         """Return the largest batch size for which the test of the mean takes about its time."""
         x, size = self.space.start(), _SMALLEST
-        limit = self.seconds_per_check / (2.0 * _PLACES * _BATCHES)
+        limit = self.seconds_per_check / (2.0 * _MEAN_POINTS * _BATCHES)
         for _ in range(12):
             patience = TimeLimit(limit)
             entries = 2 * size * self._batch(rng, 2 * size, x).size
@@ -239,7 +239,7 @@ class SamplerChecks(ProblemChecks):
             ratios.append(max(0.0, norm(at_x - at_y) - rounding) / far)
         return np.square(ratios)
 
-    def _check_constant_by_draws(self, name: str, stated: float) -> str:
+    def _check_constant_by_draws(self, name: str, upper: float) -> str:
         """Test a constant by single draws at the most suspicious of several points.
 
         The mean of the nonnegative squares is tested by an e-process, which is valid for every
@@ -260,7 +260,7 @@ class SamplerChecks(ProblemChecks):
         x, y = pairs[int(np.argmax([typical(squares) for squares in pilots]))]
         patience = TimeLimit(2.0 * self.seconds_per_check)
         squares = self._squares(name, x, y, rng, patience.rounds(20_000))
-        bound = (stated if name == "sigma2" else stated**2) * (1.0 + 1e-6)
+        bound = (upper if name == "sigma2" else upper**2) * (1.0 + 1e-6)
         bound += (1e-9 * max(1.0, norm(problem.gradient(keep(x))))) ** 2
         if name == "L_max":
             is_refuted, value = squares.max() > bound, float(squares.max())
@@ -275,12 +275,12 @@ class SamplerChecks(ProblemChecks):
         if is_refuted:
             self._refuted_variance = value if name == "sigma2" else 0.0
             raise CheckFailed(
-                f"{meaning} must not exceed {name} = {format_brief(stated)}",
+                f"{meaning} must not exceed {name} = {format_brief(upper)}",
                 f"{format_brief(value)}, over {squares.size:,} draws",
                 {"x": x} if name == "sigma2" else {"x": x, "y": y},
                 locate_methods(problem, "constants"),
             )
-        return f"{name} {format_brief(value)} of {format_brief(stated)}, by {squares.size:,} draws"
+        return f"{name} {format_brief(value)} of {format_brief(upper)}, by {squares.size:,} draws"
 
     def _check_constants_by_exact_sums(self) -> str:
         """Check the constants sigma2, L_ms and L_max by exact sums over a finite distribution."""
