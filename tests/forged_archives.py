@@ -108,7 +108,8 @@ def change_run(change, which=0):
     """Return a change of a store in which one run is another."""
 
     def changed(store):
-        entry = store.get(sorted(store.keys())[which])
+        entries = [store.get(key) for key in sorted(store.keys())]
+        entry = [one for one in entries if one.run.counts.sfo > 0][which]
         store.put(entry.key, change(entry.run), entry.environment, entry.notes)
 
     return changed

@@ -119,7 +119,7 @@ def _one(M, N):
     ("name", "says"),
     [
         ("numpi", "unknown array library 'numpi'"),
-        ("array-api-strict:tpu", "array-api-strict has no device 'tpu' here"),
+        ("array-api-strict:tpu", "array-api-strict has no device 'tpu' on this machine"),
         ("cupy", "cupy is not installed: pip install"),
     ],
 )
