@@ -30,7 +30,7 @@ from pfbench.sets import (
 
 REFUSED = {
     "box size": (lambda: Box(0), ["d=0", "at least 1"]),
-    "box crossed": (lambda: Box(2, [0.0, 3.0], 1.0), ["entry 1", "exchange"]),
+    "box crossed": (lambda: Box(2, [0.0, 3.0], 1.0), ["index 1", "exchange"]),
     "box nan": (lambda: Box(2, math.nan, 1.0), ["lower=nan", "finite"]),
     "box inf": (lambda: Box(2, 0.0, [1.0, math.inf]), ["upper", "infinite"]),
     "box shape": (lambda: Box(2, np.zeros(3)), ["lower", "(3,)", "(2,)"]),
@@ -43,17 +43,17 @@ REFUSED = {
     "groups length": (lambda: GroupLassoBall(3, groups=0), ["groups=0", "at least 1"]),
     "groups text": (lambda: GroupLassoBall(3, groups="ab"), ["groups='ab'", "integer"]),
     "groups flat": (lambda: GroupLassoBall(3, groups=[0, 1, 2]), ["groups=[0, 1, 2]", "lists"]),
-    "groups twice": (lambda: GroupLassoBall(3, groups=[[0, 1], [1, 2]]), ["entry 1", "twice"]),
-    "groups missing": (lambda: GroupLassoBall(3, groups=[[0], [2]]), ["entry 1", "no group"]),
-    "groups beyond": (lambda: GroupLassoBall(3, groups=[[0, 1], [2, 3]]), ["entry 3", "d=3"]),
+    "groups twice": (lambda: GroupLassoBall(3, groups=[[0, 1], [1, 2]]), ["index 1", "twice"]),
+    "groups missing": (lambda: GroupLassoBall(3, groups=[[0], [2]]), ["index 1", "no group"]),
+    "groups beyond": (lambda: GroupLassoBall(3, groups=[[0, 1], [2, 3]]), ["index 3", "d=3"]),
     "groups empty": (lambda: GroupLassoBall(2, groups=[[0, 1], []]), ["group 1", "empty"]),
     "groups negative": (lambda: GroupLassoBall(2, groups=[[0, -1]]), ["index", "-1"]),
     "groups radius": (lambda: GroupLassoBall(2, 0.0, groups=1), ["radius=0"]),
     "birkhoff": (lambda: BirkhoffPolytope(0), ["m=0", "at least 1"]),
     "spectrahedron": (lambda: Spectrahedron(0), ["d=0", "at least 1"]),
     "spectrahedron radius": (lambda: Spectrahedron(2, 0.0), ["radius=0", "greater than 0"]),
-    "flow no edges": (lambda: UnitFlowPolytope([], 0, 1), ["pairs", "(tail, head)"]),
-    "flow triples": (lambda: UnitFlowPolytope([(0, 1, 2)], 0, 1), ["(1, 3)", "pairs"]),
+    "flow no edges": (lambda: UnitFlowPolytope([], 0, 1), ["pair", "(tail, head)"]),
+    "flow triples": (lambda: UnitFlowPolytope([(0, 1, 2)], 0, 1), ["(1, 3)", "pair"]),
     "flow reals": (lambda: UnitFlowPolytope([(0.0, 1.0)], 0, 1), ["integers", "float64"]),
     "flow negative": (lambda: UnitFlowPolytope([(0, 1), (1, -2)], 0, 1), ["edge 1", "negative"]),
     "flow origin": (lambda: UnitFlowPolytope([(0, 1)], 2, 1), ["origin=2", "node"]),
@@ -97,7 +97,7 @@ REFUSED = {
     "weight nan": (lambda: L1Penalty(math.nan), ["weight=nan", "finite"]),
     "group weight": (lambda: GroupPenalty(-1.0, d=2, groups=1), ["weight=-1"]),
     "group penalty size": (lambda: GroupPenalty(1.0, d=0, groups=1), ["d=0"]),
-    "group penalty": (lambda: GroupPenalty(1.0, d=2, groups=[[0]]), ["entry 1", "no group"]),
+    "group penalty": (lambda: GroupPenalty(1.0, d=2, groups=[[0]]), ["index 1", "no group"]),
 }
 
 

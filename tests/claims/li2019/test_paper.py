@@ -106,7 +106,7 @@ class Lazy(CGS):
 
 
 def test_a_run_that_ends_early_breaks_the_claim():
-    with pytest.raises(ClaimBroken, match="makes 3 of"):
+    with pytest.raises(ClaimBroken, match="makes only 3 of"):
         list(follow_inner_iterations(trial(GAP, Lazy), face(), 2))
     row = judge(GAP, Subject(Lazy))
     assert (row.verdict, row.lost) == ("violated", False)
