@@ -30,7 +30,7 @@ from pfbench.sets import (
 
 REFUSED = {
     "box size": (lambda: Box(0), ["d=0", "at least 1"]),
-    "box crossed": (lambda: Box(2, [0.0, 3.0], 1.0), ["index 1", "exchange"]),
+    "box crossed": (lambda: Box(2, [0.0, 3.0], 1.0), ["entry 1", "exchange"]),
     "box nan": (lambda: Box(2, math.nan, 1.0), ["lower=nan", "finite"]),
     "box inf": (lambda: Box(2, 0.0, [1.0, math.inf]), ["upper", "infinite"]),
     "box shape": (lambda: Box(2, np.zeros(3)), ["lower", "(3,)", "(2,)"]),
