@@ -189,7 +189,7 @@ def test_a_server_that_is_not_there_is_named(tmp_path):
 )
 def test_a_wrong_download_is_refused_and_leaves_nothing(server, tmp_path, body, reason):
     server.body = body
-    with pytest.raises(DataError, match=f"file that {server.url} sent is not .* toy: .*({reason})"):
+    with pytest.raises(DataError, match=f"file that {server.url} sent is not .* toy .*({reason})"):
         fetch(server.toy(), folder=tmp_path)
     assert names(tmp_path) == []
     server.body = ROWS
