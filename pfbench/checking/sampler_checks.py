@@ -95,7 +95,7 @@ class SamplerChecks(ProblemChecks):
         """
         rng, expected = np.random.default_rng(size), np.ravel(self.problem.gradient(keep(x)))
         signs = [0, 0]
-        for _ in TimeLimit(self.seconds_per_check).rounds(2000):
+        for _ in TimeLimit(4.0 * self.seconds_per_check).rounds(1600):
             parts = [self._batch(rng, number, x) for number in (size, size // 2, size // 2)]
             together = norm(parts[0] - expected)
             separate = norm(0.5 * (parts[1] + parts[2]) - expected)

@@ -11,13 +11,14 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.testing.failure_messages import (
+    Layers,
     describe_non_finite,
     describe_small_deviation,
     fail,
     format_call,
     max_deviation,
 )
-from pfbench.testing.steppers import Layers, Stepper
+from pfbench.testing.steppers import Stepper
 
 __tracebackhide__ = True  # of pytest
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import InputError
-from pfbench.testing.failure_messages import fail, format_call, format_settings
-from pfbench.testing.steppers import Layers, Stepper
+from pfbench.testing.failure_messages import Layers, fail, format_call, format_settings
+from pfbench.testing.steppers import Stepper
 
 __tracebackhide__ = True  # of pytest
 

@@ -5,14 +5,14 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from pfbench.testing.steppers import Layers
-
 __tracebackhide__ = True  # of pytest
+
+Layers = list[Any]
+"""Layers of one point or gradient, as float64 arrays; a gradient may contain None."""
 
 _MAX_LINES = 5
 _MAX_LENGTH = 200
@@ -78,7 +78,7 @@ def _format_value(value: Any) -> str:
     return str(value.__name__)
 
 
-def describe_non_finite(label: str, points: "Sequence[Layers]") -> list[str]:
+def describe_non_finite(label: str, points: Sequence[Layers]) -> list[str]:
     """Return a line on the first point of a run that is not finite; [] if all are finite."""
     for t, point in enumerate(points):
         for number, layer in enumerate(point):
@@ -99,7 +99,7 @@ def describe_small_deviation(distance: float) -> list[str]:
     ]
 
 
-def max_deviation(points: "list[Layers]", expected: "list[Layers]") -> tuple[float, int, str]:
+def max_deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int, str]:
     """Return the largest deviation of two runs, relative to the largest step, and its location.
 
     Returns

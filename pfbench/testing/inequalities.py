@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats, maximum_nan_as_infinity
-from pfbench.testing.failure_messages import describe_non_finite, fail, format_call
-from pfbench.testing.steppers import Layers, Stepper
+from pfbench.testing.failure_messages import Layers, describe_non_finite, fail, format_call
+from pfbench.testing.steppers import Stepper
 
 __tracebackhide__ = True  # of pytest
 

@@ -15,10 +15,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.base.user_code import list_required_arguments
-from pfbench.testing.failure_messages import fail, format_call
-
-Layers = list[Any]
-"""Layers of one point or gradient, as float64 arrays; a gradient may contain None."""
+from pfbench.testing.failure_messages import Layers, fail, format_call
 
 Update = Callable[[Layers], Any]
 """Function of a gradient that returns the new point as a list of layers."""

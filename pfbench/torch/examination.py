@@ -18,10 +18,10 @@ from pfbench.sets.orthogonalisers import (
 )
 from pfbench.testing.covariance import covariant
 from pfbench.testing.dead_parameters import no_dead_parameter
-from pfbench.testing.failure_messages import max_deviation
+from pfbench.testing.failure_messages import Layers, max_deviation
 from pfbench.testing.inequalities import Direction, compare_direction_to_momentum
 from pfbench.testing.published_optimizers import adamw, faulty_variants, muon, sgd
-from pfbench.testing.steppers import Layers, Stepper
+from pfbench.testing.steppers import Stepper
 from pfbench.torch.replicas import Replicas, Settings
 
 METHODS = ("adam", "adamw", "muon", "sgd")
