@@ -297,7 +297,7 @@ class NFWUPAGE(LooplessNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
-        """Return the probability q = min(1, sqrt(8/n)) and the batch S = 4(1-q)/q.
+        """Return the chance of a full gradient, q = min(1, sqrt(8/n)), and batch S = 4(1-q)/q.
 
         The squared error is at most (1-q) epsilon^2/(qS).
         """
@@ -316,7 +316,7 @@ class NFWULSVRG(LooplessNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
-        """Return the probability q = min(1, (32/n)^(1/3)) and the batch S = 4(1-q)(2-q)/q^2.
+        """Return the chance q = min(1, (32/n)^(1/3)) of a snapshot, batch S = 4(1-q)(2-q)/q^2.
 
         S is four times the mean square of the snapshot's age.
         """

@@ -56,7 +56,7 @@ class HeavyBallFrankWolfe(Algorithm):
         return cls.from_schedule(overrides, iterations=T)
 
     def weigh(self, total: Any, g: Any, t: int) -> tuple[Any, Any]:
-        """Return the new weighted sum of gradients, and the d of which a step minimises <d, v>."""
+        """Return the new weighted sum of gradients, and the vector d; a step minimises <d, v>."""
         total = total + (2.0 * t + 2.0) * g
         return total, total
 
@@ -83,7 +83,7 @@ class OptimisticFrankWolfe(HeavyBallFrankWolfe):
     bound_constant = 4.0
 
     def weigh(self, total: Any, g: Any, t: int) -> tuple[Any, Any]:
-        """Return the new weighted sum of gradients, and the d of which a step minimises <d, v>."""
+        """Return the new weighted sum of gradients, and the vector d; a step minimises <d, v>."""
         total = total + 2.0 * t * g
         return total, total + (2.0 * t + 2.0) * g
 

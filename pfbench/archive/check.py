@@ -195,7 +195,7 @@ class Check:
         return self.same_versions and self.manifest["environments"] == current
 
     def make_confined_task(self, function: Callable[..., Any], *args: Any) -> Task:
-        """Return a task that runs a function with few rights, as it may import archived code."""
+        """Return a task that calls a function, which may import archived code, with few rights."""
         return Task(function, args, self.seconds, "archive", self.code_folder)
 
     def shuffle_sample(self, items: Sequence[Any], limit: int = 10**9) -> list[Any]:

@@ -78,7 +78,7 @@ class ErrorCollector:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Collect the input errors that the block raises, and continue after the block."""
+        """Collect the input errors that the ``with`` block raises, and continue after the block."""
         try:
             yield
         except InputErrors as error:

@@ -71,7 +71,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def translate_os_errors(subject: str) -> Iterator[None]:
-    """Convert an OSError in the block to a StorageError whose message is one sentence.
+    """Convert an OSError in the ``with`` block to a StorageError whose message is one sentence.
 
     Raises
     ------

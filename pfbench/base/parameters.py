@@ -146,7 +146,7 @@ def check_parameter_names(kind: str, names: Iterable[str], existing: Collection[
 def check_string_parameter_values(
     parameters: Mapping[str, Any], existing: Mapping[str, Parameter]
 ) -> None:
-    """Raise if a parameter that must be a string has a value that is not a string or number."""
+    """Raise InputError if the value of a string parameter is neither a string nor a number."""
     for name, value in parameters.items():
         if existing[name].text and value is not None and not isinstance(value, (str, int, float)):
             check_text(name, value)

@@ -79,7 +79,7 @@ class OracleProtocol(Protocol):
         """Return `size` independent draws, as component indices or `Draws` of a sampler."""
 
     def component_smoothness(self) -> Floats:
-        """Return the L_i, shape (n,), where the gradient of f_i is L_i-Lipschitz."""
+        """Return the smoothness L_i of each component: grad f_i is L_i-Lipschitz."""
 
 
 class Backend(OracleProtocol, Protocol):
@@ -91,7 +91,7 @@ class Backend(OracleProtocol, Protocol):
 
     @property
     def unconstrained(self) -> bool:
-        """Whether there is neither set nor penalty; prox is then x - lam g and is not counted."""
+        """Whether the problem has neither set nor penalty, so that `prox` is not counted."""
 
 
 class PointFormat(Protocol):

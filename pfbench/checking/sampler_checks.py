@@ -226,7 +226,7 @@ class SamplerChecks(ProblemChecks):
         return "; ".join(observed)
 
     def _squares(self, name: str, x: Any, y: Any, rng: Any, rounds: Any) -> Floats:
-        """Return the squares whose mean (supremum for L_max) a constant or its square bounds."""
+        """Return sampled squares; the constant `name` bounds their mean (L_max: their maximum)."""
         problem, far = self.problem, distance(x, y)
         if name == "sigma2":
             expected = np.ravel(problem.gradient(keep(x)))

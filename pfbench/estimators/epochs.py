@@ -113,7 +113,7 @@ class DoublingSPIDER(Estimator):
 
 @dataclass(frozen=True)
 class SPIDERG(EpochEstimator):
-    """SPIDERG: mean over a batch of [grad f_i(x_t) - grad f_i(x_{t-1})], plus g_{t-1}.
+    """SPIDERG: the last estimate, plus the mean of grad f_i(x_t) - grad f_i(x_{t-1}) over a batch.
 
     It is the estimator GE 3 of shen2019. With sampling=importance, i is drawn with probability q_i
     = L_i/(sum of L_j), and its difference is divided by n q_i, as in Lan 2020, algorithm 7.12.

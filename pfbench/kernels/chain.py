@@ -27,7 +27,7 @@ HALF_ROOT = math.sqrt(0.5)
 
 @compile_serial
 def psi(t: float) -> float:
-    """Return Psi(t) = exp(1 - r^2), r = 1/(2 t - 1)."""
+    """Return Psi(t) = exp(1 - r^2), where r = 1/(2 t - 1)."""
     if t <= 0.5:
         return 0.0
     r = 1.0 / (2.0 * t - 1.0)
@@ -36,7 +36,7 @@ def psi(t: float) -> float:
 
 @compile_serial
 def psi_slope(t: float) -> float:
-    """Return Psi'(t) = 4 r^3 Psi(t), r = 1/(2 t - 1)."""
+    """Return Psi'(t) = 4 r^3 Psi(t), where r = 1/(2 t - 1)."""
     if t <= 0.5:
         return 0.0
     r = 1.0 / (2.0 * t - 1.0)
@@ -46,7 +46,7 @@ def psi_slope(t: float) -> float:
 
 @compile_serial
 def psi_curvature(t: float) -> float:
-    """Return Psi''(t) = (16 r^6 - 24 r^4) Psi(t), r = 1/(2 t - 1)."""
+    """Return Psi''(t) = (16 r^6 - 24 r^4) Psi(t), where r = 1/(2 t - 1)."""
     if t <= 0.5:
         return 0.0
     r = 1.0 / (2.0 * t - 1.0)
@@ -56,7 +56,7 @@ def psi_curvature(t: float) -> float:
 
 @compile_serial
 def phi(t: float) -> float:
-    """Return the integral Phi(t) of exp((1 - s^2)/2) over s <= t, by erfc for relative accuracy."""
+    """Return Phi(t), the integral of exp((1 - s^2)/2) over s <= t, computed by erfc."""
     return SCALE * math.erfc(-HALF_ROOT * t)
 
 
@@ -166,7 +166,7 @@ def write_gradients(indices: Integers, x: Floats, length: int, scale: float, out
 def write_block_hessians(
     x: Floats, length: int, scale: float, diagonals: Floats, off_diagonals: Floats
 ) -> None:
-    """Write, for each block of x, the Hessian of H_T at scale * block to a row of both arrays."""
+    """Write the Hessian of H_T at scale * block, for each block of x, to a row of both arrays."""
     check_size(x, diagonals.size)
     for i in range(x.size // length):
         write_chain_hessian(

@@ -45,7 +45,7 @@ def inner_and_squared_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
 def inner_and_squared_distance_rank_one(
     g: Floats, x: Floats, u: Floats, v: Floats, scale: float
 ) -> Numbers:
-    """Return <g, x>, <g, v> and |x - v|^2 for ``v = scale u v'``, shape (M, N)."""
+    """Return <g, x>, <g, w> and |x - w|^2 for the rank-one matrix ``w = scale u v'``."""
     at_x, at_v, square = 0.0, 0.0, 0.0
     for i in range(u.size):
         ui = scale * u[i]

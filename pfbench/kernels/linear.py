@@ -309,7 +309,7 @@ def add_changes_from_stored_slopes(
     x: Floats,
     g: Floats,
 ) -> None:
-    """Add to g the sample mean of a_i times the change of row i's loss derivative since storage."""
+    """Add to g the sample mean of row i times the change of its loss derivative since storage."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(g, data.columns)
@@ -361,7 +361,7 @@ def add_hessian_vector_products(
     v: Floats,
     g: Floats,
 ) -> None:
-    """Add the mean over the sample of second_derivative_i * <a_i, v> a_i to g."""
+    """Add to g the sample mean of second_derivatives[i] * <a_i, v> a_i over the rows a_i."""
     rows = data.indptr, data.indices, data.values
     check_size(v, data.columns)
     check_size(g, data.columns)

@@ -170,7 +170,7 @@ def write_curvatures(rows: TaskData, indices: Integers, theta: Floats, out: Floa
 
 @compile_serial
 def write_products(rows: TaskData, indices: Integers, theta: Floats, out: Floats) -> None:
-    """Write to `out` the products <a_i, theta_t> of k sampled rows a_i, t the task of row a_i."""
+    """Write to `out` the products <a_i, theta_t> of k sampled rows a_i, with row i's task t."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         out[s] = dot(rows.values[i], theta[rows.task[i]])

@@ -16,7 +16,7 @@ from pfbench.kernels.numba_compilation import compile_serial
 def _next_pivot(
     a: Floats, b: Floats, i: int, x: float, before: float, slope: float
 ) -> tuple[float, float]:
-    """Return pivot i of x I - T for tridiagonal T, and its derivative by x, from pivot i - 1."""
+    """Return pivot i of x I - T for a tridiagonal matrix T, and the pivot's derivative in x."""
     if i == 0:
         return x - a[0], 1.0
     square = b[i - 1] * b[i - 1]
@@ -25,7 +25,7 @@ def _next_pivot(
 
 @compile_serial
 def log_characteristic_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
-    """Return log det(x I - T) minus the sum of log b, and its derivative by x, for tridiagonal T.
+    """Return log det(x I - T) minus the sum of log b, and its derivative in x (T: tridiagonal).
 
     x must be above T's eigenvalues.
 

@@ -109,7 +109,7 @@ def coin(problem: Problem, state: State) -> float | None:
 
 
 def estimator_error(problem: Problem, state: State) -> float | None:
-    """Return |g_t - grad f(x_t)| for the gradient estimate g_t; None for a state without g_t.
+    """Return the norm of the gradient estimate's error; None if the state has no estimate.
 
     In row k of the trace, x_t is the iterate x_{k-1}.
     """

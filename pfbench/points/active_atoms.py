@@ -58,7 +58,7 @@ class ActiveSet:
         return len(self._weights) - 1
 
     def move_toward(self, v: Floats, gamma: float) -> None:
-        """Move to (1 - gamma) x + gamma v, gamma in [0, 1]."""
+        """Move the point x to (1 - gamma) x + gamma v, where gamma is in [0, 1]."""
         to = self.find_or_add(v)
         self._weights = np.floor((1.0 - gamma) * self._weights).astype(np.int64)
         self._correct_weight_sum(to)
@@ -69,7 +69,7 @@ class ActiveSet:
         return share / (1.0 - share)
 
     def move_away(self, index: int, gamma: float) -> None:
-        """Move to x + gamma (x - v), v the vertex with this index; the longest step drops v."""
+        """Move the point x to x + gamma (x - v), away from the indexed vertex v."""
         copy = self._weights.copy()
         copy[index] = 0
         farthest = self.max_away_step(index)
@@ -94,7 +94,7 @@ class ActiveSet:
         return np.asarray(end.reshape(self._shape))
 
     def transfer(self, index: int, v: Floats, gamma: float) -> None:
-        """Move to x + gamma (v - a), a the vertex with this index; gamma = weight of a drops a."""
+        """Move the point x to x + gamma (v - a): the indexed vertex a gives weight gamma to v."""
         to = self.find_or_add(v)
         moved = min(round(gamma * _WHOLE), int(self._weights[index]))
         self._weights[index] -= moved

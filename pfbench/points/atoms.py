@@ -131,7 +131,7 @@ class Atoms:
         return self._gram[:count, :count]
 
     def inner_products(self, other: "Atoms", weights: Floats, count: int) -> Floats:
-        """Return <atom_j, S> for the first `count` atoms j and a weighted sum S of other atoms.
+        """Return the inner products of the first `count` atoms with a weighted sum of others.
 
         S is the sum of the atoms of `other` with `weights`. The products are cached as long as S is
         unchanged, so that a new atom costs only its own product.
@@ -183,7 +183,7 @@ def as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
 
 
 def svd_of_factors(factors: Factors) -> Factors:
-    """Return the singular value decomposition of a factored matrix, to rounding.
+    """Return the singular value decomposition of a factored matrix, exact up to rounding.
 
     The cost is O((M + N) K^2) for K atoms; nothing of size M x N is formed.
     """
@@ -195,13 +195,13 @@ def svd_of_factors(factors: Factors) -> Factors:
 
 
 def nuclear_norm_upper_bound(factors: Factors) -> float:
-    """Return sum_k |weights[k]| |left[k]| |right[k]|, a bound of the nuclear norm; O((M + N) K)."""
+    """Return the sum of |weights[k]| |left[k]| |right[k]|, an upper bound of the nuclear norm."""
     sizes = (np.sqrt(np.einsum("kj,kj->k", side, side)) for side in factors[1:])
     return float(np.abs(factors.weights) @ np.prod([*sizes], axis=0))
 
 
 def frobenius_norm(*terms: Factors) -> float:
-    """Return the Frobenius norm of a sum of factored matrices, to rounding; O((M + N) K^2)."""
+    """Return the Frobenius norm of a sum of factored matrices, exact up to rounding."""
     weights = np.concatenate([term.weights for term in terms])
     if not len(weights):
         return 0.0

@@ -38,7 +38,7 @@ _GONE = "this point is older than the newest two of its sequence: call keep(x) b
 
 
 class IterateStorage:
-    """Values and atoms that consecutive iterates share, and a token of the newest iterate."""
+    """Storage that consecutive iterates share: values, atoms, and a token of the newest iterate."""
 
     def __init__(self, pattern: Pattern, values: Floats, atoms: Atoms, weights: Floats) -> None:
         self.pattern = pattern
@@ -56,7 +56,7 @@ class IterateStorage:
 
 @dataclass(eq=False, repr=False, slots=True)
 class FactoredMatrix:
-    """Matrix iterate of a problem whose components are observed entries.
+    """Matrix iterate in factored form, with its values at the observed entries.
 
     See the module docstring. Points are created by `zero`, `from_factors`, and
     `pfbench.points.combine`.
@@ -85,8 +85,9 @@ class FactoredMatrix:
     def from_factors(
         cls, pattern: Pattern, factors: Factors, values: Floats | None = None
     ) -> "FactoredMatrix":
-        """Return a point from factors: weights (K,), left (K, M) and right (K, N).
+        """Return the point in factored form that is the sum of K weighted rank-one matrices.
 
+        The factors are weights (K,), left (K, M) and right (K, N).
         `values` are its entries on the pattern, shape (n,), if already known; the point takes
         ownership of the array.
 
@@ -175,7 +176,7 @@ class FactoredMatrix:
         return math.isfinite(self._weight * vertex.scale * vertex.u[0] * vertex.v[0])
 
     def entries(self, rows: npt.ArrayLike, columns: npt.ArrayLike) -> Floats:
-        """Return the entries at the positions (rows, columns); all three have shape (k,)."""
+        """Return the entries at the k positions (rows[i], columns[i]), shape (k,)."""
         return matrix_entries(self.factors(), np.asarray(rows), np.asarray(columns))
 
     # --- moving -------------------------------------------------------------------------------

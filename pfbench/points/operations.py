@@ -78,7 +78,7 @@ def _combine_layers(x: Layers, v: Any, w: Any) -> Layers:
 
 
 def shift(x: Any, a: Any, b: Any, c: float) -> Any:
-    """Return the point ``x + c (a - b)``, c > -1, as a new point."""
+    """Return ``x + c (a - b)`` as a new point, for a number c > -1."""
     if isinstance(x, np.ndarray):
         return x + c * (a - b)
     return combine(combine(x, a, c / (1.0 + c)), b, -c)
@@ -236,7 +236,7 @@ def _weight_as_float(w: Any) -> float:
 
 
 def is_finite(x: Any) -> bool:
-    """Return whether the sum of squares is finite; for a factored point, check its latest step."""
+    """Return whether a point is finite, by its sum of squares or, if factored, its last step."""
     if isinstance(x, np.ndarray):
         flat = x if x.ndim == 1 else x.ravel()
         return math.isfinite(flat.dot(flat))

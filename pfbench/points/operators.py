@@ -41,7 +41,7 @@ class LinearOperator(Protocol):
         """Return this matrix times `factor`, as an operator."""
 
     def magnitude(self) -> float:
-        """Return a number of the magnitude of the largest entry; 0 only for the zero matrix."""
+        """Return the approximate size of the largest entry; 0 only for the zero matrix."""
 
     def dense(self) -> Floats:
         """Return this matrix as an array, shape (M, N)."""
@@ -149,7 +149,7 @@ class TiltedOperator:
         return cls(sparse, combine_factors(x, u, c, -c), separate_atoms=distance)
 
     def gap_and_distance(self, x: FactoredMatrix, vertex: RankOne) -> tuple[float, float] | None:
-        """Return <G + c (X - U), x - vertex> and the distance of x and the vertex.
+        """Return <A, x - vertex> for this operator A, and the distance of x and the vertex.
 
         The values are those of `inner` and `inner_point`, computed from cached products of atoms.
         Return None if x is not X, or is so near to the vertex that the distance would cancel.
@@ -193,23 +193,23 @@ class TiltedOperator:
         return float(u @ u)
 
     def inner(self, vertex: RankOne) -> float:
-        """Return <G + c (X - U), vertex>."""
+        """Return the inner product of this operator and a vertex."""
         return self.sparse.inner(vertex) + self._inner_with_tilt(vertex)
 
     def _inner_with_tilt(self, vertex: RankOne) -> float:
-        """Return <c (X - U), vertex>."""
+        """Return the inner product of a vertex and the part c (X - U) of this operator."""
         weights, left, right = self.factors
         return vertex.scale * float(weights @ ((left @ vertex.u) * (right @ vertex.v)))
 
     def inner_point(self, x: FactoredMatrix) -> float:
-        """Return <G + c (X - U), x>."""
+        """Return the inner product of this operator and a point x."""
         weights, left, right = self.factors
         own = x.factors()
         gram = (left @ own.left.T) * (right @ own.right.T)
         return float(self.sparse.g @ x.values()) + float(weights @ gram @ own.weights)
 
     def scale(self, factor: float) -> "TiltedOperator":
-        """Return the operator factor * (G + c (X - U))."""
+        """Return this operator times `factor`."""
         weights, left, right = self.factors
         return TiltedOperator(self.sparse.scale(factor), Factors(factor * weights, left, right))
 
@@ -218,7 +218,7 @@ class TiltedOperator:
         return max(self.sparse.magnitude(), float(np.abs(self.factors.weights).max(initial=0.0)))
 
     def dense(self) -> Floats:
-        """Return G + c (X - U) as an array, shape (M, N)."""
+        """Return this operator as an array, shape (M, N)."""
         weights, left, right = self.factors
         return np.asarray(self.sparse.dense() + (left * weights[:, None]).T @ right)
 

@@ -30,7 +30,7 @@ NOISES = ("none", "two-point", "skewed", "normal")
 def make_noise(
     kind: str, sigma: float, shape: tuple[int, ...], components: int, rng: np.random.Generator
 ) -> Floats:
-    """Return the noise offsets of n components: mean 0, and mean squared norm sigma^2.
+    """Return the noise offset of each component's gradient: mean 0, mean squared norm sigma^2.
 
     The result has shape (n, *shape); offset i is added to gradient i. For "two-point" (n = 2) the
     first entry is sigma or -sigma. For "skewed" (n = 4) it is 3 t once and -t three times, with t
@@ -52,7 +52,7 @@ def make_noise(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdditiveNoiseQuadratic(ConstantHessians):
-    """Convex quadratic f with the components f_i(x) = f(x) + <s_i, x>, where the s_i sum to 0.
+    """Convex quadratic f; component i is f(x) + <s_i, x>, with noise vectors s_i that sum to 0.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SeparableQuadratic(AdditiveNoiseQuadratic):
-    """Quadratic f(x) = sum_j h_j (x_j - c_j)^2/2 over vectors, with additive component noise.
+    """Quadratic f(x) = sum_j h_j (x_j - c_j)^2/2 with weights h, centre c and additive noise.
 
     Parameters
     ----------
@@ -209,12 +209,12 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
         return self.weights * (x - self.centre)
 
     def apply_hessian(self, u: Floats) -> Floats:
-        """Return the Hessian times u, which is the vector of all h_j u_j, shape (d,)."""
+        """Return the Hessian times u: the vector with the entries weights[j] * u[j], shape (d,)."""
         return self.weights * u
 
     @property
     def hessian_matrix(self) -> Floats:
-        """Hessian matrix, which is diagonal with the entries h_j."""
+        """Hessian matrix: the diagonal matrix of the weights."""
         return np.diag(self.weights)
 
     @cached_property
@@ -262,16 +262,16 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
         return content_digest((self.name, self.set), self.start_point, self.noise, self.A, self.B)
 
     def value(self, x: Floats) -> float:
-        """Return f(W)."""
+        """Return f(x)."""
         residual = self.A @ x - self.B
         return 0.5 * float(np.vdot(residual, residual))
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient A'(A W - B) at W, in the shape of W."""
+        """Return the gradient A'(A W - B) at the point x = W, in the shape of W."""
         return np.asarray(self.A.T @ (self.A @ x - self.B))
 
     def apply_hessian(self, u: Floats) -> Floats:
-        """Return the Hessian times U, which is A'A U."""
+        """Return the Hessian times u, which is A'A u."""
         return np.asarray(self.A.T @ (self.A @ u))
 
     @cached_property

@@ -282,7 +282,7 @@ class SoftmaxLoss(ArrayLoss):
         return sums - xp.sum(z * self._one_hot(part), axis=1)
 
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the loss gradients softmax(z) - e_y of k components, shape (k, classes)."""
+        """Return the loss gradients of k components: softmax(z) minus the label's unit vector."""
         return self.curvatures(z, part) - self._one_hot(part)
 
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
@@ -291,7 +291,7 @@ class SoftmaxLoss(ArrayLoss):
         return p / self.xp.sum(p, axis=1, keepdims=True)
 
     def apply_class_curvatures(self, curvatures: Any, u: Any) -> Any:
-        """Return (diag(p) - pp') u for k components with class probabilities p = `curvatures`."""
+        """Return each component's loss Hessian, diag(p) - pp' with p = `curvatures`, times u."""
         bent = curvatures * u
         return bent - curvatures * self.xp.sum(bent, axis=1, keepdims=True)
 

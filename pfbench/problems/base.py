@@ -297,7 +297,7 @@ class FiniteSum(IndexSampling, ABC):
         return self.set.minimum(g)
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Project x - lam g onto the set or, with a penalty h, apply the proximal map of lam h."""
+        """Return the projection of x - lam g onto the set or, for a penalty, its proximal map."""
         y = x - lam * g
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
 

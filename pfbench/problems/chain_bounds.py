@@ -38,7 +38,7 @@ def _add_products_rounded_up(*terms: tuple[float, float, float]) -> float:
 
 @dataclass(frozen=True)
 class ChainBounds:
-    """Bounds of Psi and Phi, of which the zero chain H_T is composed, and of their derivatives.
+    """Bounds of Psi and Phi, the functions that form the zero chain H_T, and of their derivatives.
 
     Attributes
     ----------

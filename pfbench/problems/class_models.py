@@ -42,10 +42,11 @@ that of two values, u = (1, -1)/sqrt 2 with p = (1 -+ 1/sqrt 3)/2.
 
 @dataclass(frozen=True, eq=False)
 class MulticlassLogistic(MatrixModel):
-    """Multinomial logistic regression, f_i(X) = log sum_c exp<a_i, x_c> - <a_i, x_(y_i)>.
+    """Multinomial logistic regression of class labels; a point is the matrix of class weights.
 
-    Labels are 0 to classes - 1; `classes` defaults to the largest label plus 1. The other
-    parameters are those of `MatrixModel`.
+    f_i(X) = log sum_c exp<a_i, x_c> - <a_i, x_(y_i)> for data row a_i, its label y_i, and the
+    columns x_c of X. Labels are 0 to classes - 1; `classes` defaults to the largest label plus 1.
+    The other parameters are those of `MatrixModel`.
     """
 
     name = "multiclass-logistic"
@@ -104,14 +105,14 @@ class MulticlassLogistic(MatrixModel):
         return total / self.n
 
     def component_slopes(self, rows: tuple[Floats, Integers], x_transposed: Floats) -> Floats:
-        """Return the slopes softmax(X'a_i) - e_(y_i) of k rows a_i, shape (k, classes)."""
+        """Return k rows' loss derivatives: class probabilities minus unit vectors of labels."""
         labels = rows[1]
         p = self.component_curvatures(rows, x_transposed)
         p[np.arange(labels.size), labels] -= 1.0
         return p
 
     def component_curvatures(self, rows: tuple[Floats, Integers], x_transposed: Floats) -> Floats:
-        """Return the class probabilities p = softmax(X'a_i) of k rows a_i, shape (k, classes).
+        """Return the class probabilities of k rows at a point, shape (k, classes).
 
         The second derivative of phi_i is diag(p) - pp'.
         """
@@ -124,9 +125,9 @@ class MulticlassLogistic(MatrixModel):
     def apply_class_curvatures(
         self, rows: tuple[Floats, Integers], curvatures: Floats, u_transposed: Floats
     ) -> Floats:
-        """Return (diag(p) - pp') U'a for k rows a, where p = `curvatures`, shape (k, classes).
+        """Return each row's loss Hessian times the product of the row and a direction U.
 
-        U is a direction, and the p of a row are its class probabilities.
+        It is (diag(p) - pp') U'a for a row a with the class probabilities p.
         """
         z = curvatures * (rows[0] @ u_transposed.T)
         return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
@@ -205,11 +206,12 @@ SIGMOID_THIRD = 0.20202301
 
 @dataclass(frozen=True, eq=False)
 class MultitaskSigmoid(MatrixModel):
-    """Binary classification for tasks t, f_i(X) = (y_i - 1/(1 + exp(<a_i, x_t> + b_t)))^2.
+    """Binary classification for several tasks with a squared sigmoid loss.
 
     Component i is one row a_i of one task t, as qu2018 counts samples (m K n of them); f is their
-    mean. The component equals s^2 with s = 1/(1 + exp(-c z)), where c = 1 for y = 1 and c = -1 for
-    y = 0. Labels are 0 and 1. The other parameters are those of `MatrixModel`.
+    mean, with f_i(X) = (y_i - 1/(1 + exp(<a_i, x_t> + b_t)))^2. The component equals s^2 with
+    s = 1/(1 + exp(-c z)), where c = 1 for y = 1 and c = -1 for y = 0. Labels are 0 and 1. The
+    other parameters are those of `MatrixModel`.
 
     Parameters
     ----------
@@ -310,7 +312,7 @@ class MultitaskSigmoid(MatrixModel):
         return contiguous_transpose(g)
 
     def take(self, numbers: Numbers) -> Integers:
-        """Return the component numbers as an array; compiled loops find the rows by them."""
+        """Return the component numbers as an array; compiled loops find the data rows by them."""
         if isinstance(numbers, slice):
             return np.arange(numbers.start, numbers.stop)
         return numbers

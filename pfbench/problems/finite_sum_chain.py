@@ -78,9 +78,9 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def _length_times_squared_epsilon(self) -> float:
-        """Product K epsilon^2 for the chain length K before rounding: Delta L/(24 l sqrt n).
+        """Product of the chain's length, before rounding, and epsilon^2.
 
-        Here l is the smoothness of a chain.
+        It is Delta L/(24 l sqrt n), where l is the smoothness of a chain.
         """
         link = 24.0 * CHAIN_BOUNDS.smoothness_bound * math.sqrt(self.n)
         return self.delta * self.smoothness / link
@@ -92,26 +92,26 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def beta(self) -> float:
-        """Scale beta that divides the points: sqrt 2 epsilon l/L, for a chain's smoothness l."""
+        """Number by which a point is divided before the zero chains are evaluated at it."""
         return math.sqrt(2.0) * self.epsilon * CHAIN_BOUNDS.smoothness_bound / self.smoothness
 
     @property
     def value_factor(self) -> float:
-        """Factor 2 epsilon^2 l sqrt n/L of the chain in f_i, where l is a chain's smoothness."""
+        """Factor by which the value of a zero chain is multiplied in its component f_i."""
         square = 2.0 * self.epsilon * self.epsilon * CHAIN_BOUNDS.smoothness_bound
         return square * math.sqrt(self.n) / self.smoothness
 
     @property
     def min_component_gradients(self) -> int:
-        """Lower bound on component gradients needed for |grad f| <= epsilon: n K/2, rounded up.
+        """Lower bound on the component gradients that any method needs for |grad f| <= epsilon.
 
-        The bound holds for methods that stay in the span of the returned gradients.
+        It is n K/2, rounded up, for methods that stay in the span of the returned gradients.
         """
         return -(-self.n * self.length // 2)
 
     @property
     def d(self) -> int:
-        """Length of a point, n K."""
+        """Length of a point: the number of components times the length of a chain."""
         return self.n * self.length
 
     @cached_property
@@ -137,7 +137,7 @@ class FiniteSumChain(FiniteSum):
 
     @cached_property
     def _gradient_factor(self) -> float:
-        """Factor value_factor/beta by which the gradient of f_i multiplies that of its chain."""
+        """Factor by which the gradient of a zero chain is multiplied in its component f_i."""
         return self.value_factor / self.beta
 
     def value(self, x: Floats) -> float:

@@ -226,7 +226,7 @@ class RobustMatrixRecovery(FiniteSum):
     # --- the function -------------------------------------------------------------------------
 
     def value(self, x: FactoredMatrix) -> float:
-        """Return f(x), without applying to x the Frank-Wolfe step that x may have recorded."""
+        """Return f(x); a recorded Frank-Wolfe step of x is included, but not applied to x."""
         loops = welsch.sum_loss_rows, welsch.sum_loss_parallel
         return self.scale * float(self.pattern.run_loop(*loops, self.entries, self.entry_view(x)))
 
@@ -259,7 +259,7 @@ class RobustMatrixRecovery(FiniteSum):
         return {**super().lacks, "local_lo": "its points are factored matrices"}
 
     def entry_view(self, x: FactoredMatrix) -> EntryView:
-        """Return a point's entries for compiled loops; raise if the point has another pattern."""
+        """Return a point's entries for compiled loops; raise if it observes other positions."""
         if not (isinstance(x, FactoredMatrix) and self.pattern.equals(x.pattern)):
             raise InputError(
                 f"{describe(x)} is not a point of {self.name}, which observes other entries."

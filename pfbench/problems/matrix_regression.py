@@ -203,16 +203,17 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def _smoothness(self) -> float:
-        """Smoothness L_f, the largest absolute eigenvalue of the mean of z_i z_i' - w I.
+        """Smoothness L_f: the largest absolute eigenvalue of the Hessian of f.
 
-        z_i = vec(Z_i), and w is the variance of the noise in an entry of a sensing matrix.
+        The Hessian is the mean of z_i z_i' - w I, with z_i = vec(Z_i) and the variance w of the
+        noise in an entry of a sensing matrix.
         """
         w = self.sensing_variance
         return max(self.data.largest_eigenvalue - w, w - self.data.least_eigenvalue)
 
     @cached_property
     def _mean_squared_smoothness(self) -> float:
-        """Mean-squared smoothness L_ms, the square root of an eigenvalue.
+        """Mean-squared smoothness L_ms, from the largest eigenvalue of the mean squared Hessian.
 
         L_ms^2 is the largest eigenvalue of E (z z' - w I)^2, with z = vec(Z_i) for random i, and
         the variance w of the noise in an entry of a sensing matrix.

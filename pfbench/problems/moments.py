@@ -106,7 +106,7 @@ def eigenvalue_lower_bound(rows: Any, weights: Floats) -> float:
 
 
 def failure_note(rows: Any) -> str:
-    """Return a note on the probability that `eigenvalue_upper_bound` fails; "" if it cannot."""
+    """Return a note on the failure probability of `eigenvalue_upper_bound`; "" if that is 0."""
     if min(rows.shape) <= DENSE:
         return ""
     return f"; the eigenvalue by a Lanczos bound that fails with probability at most {FAILURE:g}"
@@ -195,7 +195,7 @@ def dual_norm(problem: Any, state: State) -> float:
 
 
 def lmo_decrease_ratio(problem: Any, state: State) -> float | None:
-    """Return <M, O>/|M|_* for the estimate M, where lo(M) = -rho O on the ball of radius rho.
+    """Return <M, O>/|M|_* for the gradient estimate M, where lo(M) = -rho O for the radius rho.
 
     It is 1 for an exact linear minimisation over the ball of radius rho. Return None without an
     estimate.

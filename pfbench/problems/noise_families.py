@@ -50,9 +50,10 @@ class NoisyFamily(AnySetFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class SeparableFamily(NoisyFamily):
-    """Family of quadratics (kappa u_1^2 + u_2^2 + ... + u_d^2)/2 with u = x - c.
+    """Family of separable quadratics of a given condition number, with additive noise.
 
-    The components have additive noise. The start point is (1, ..., 1) by default.
+    f is (kappa u_1^2 + u_2^2 + ... + u_d^2)/2 with u = x - c. The start point is (1, ..., 1) by
+    default.
     """
 
     problem: ClassVar[type[FiniteSum]] = SeparableQuadratic
@@ -168,7 +169,7 @@ class TwoLayerFamily(AnySetFamily):
         return NormedProblem(network, layer_norm_ball(self.norm, blocks))
 
     def _domain_radius_or_raise(self, feasible: ConvexBody) -> float:
-        """Return the radius `domain`, by default infinity; raise if a bounded set has one."""
+        """Return `domain`, or infinity if not given; raise if it is given for a bounded set."""
         if self.domain is None:
             return math.inf
         if math.isfinite(feasible.diameter):

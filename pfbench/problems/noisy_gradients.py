@@ -147,11 +147,11 @@ class AdditiveNoise(NoisyGradient):
             raise InputError("direction must have the Euclidean norm 1: divide it by its norm.")
 
     def mean_gradient(self, values: Any, x: Any) -> Gradient:
-        """Return the gradient at x plus E times the mean of the drawn values of xi."""
+        """Return the gradient at x, plus the unit vector E times the mean of the drawn values."""
         return self.gradient(x) + float(np.mean(values)) * self.direction
 
     def noise_constants(self, constants: Constants, start: Any) -> dict[str, tuple[float, str]]:
-        """Return the variance sigma2, and the smoothness constants L_ms and L_max.
+        """Return the noise variance sigma2 and the smoothness constants L_ms and L_max, by name.
 
         The variance is the same at every point, and both smoothness constants are L_f.
         """

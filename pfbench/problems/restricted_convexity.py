@@ -158,7 +158,7 @@ def _min_tau_times_squared_norm(data: SensingData, alpha: float, V: Floats) -> f
 
 
 def _minimise_rank_one(data: SensingData, rng: np.random.Generator, limit: int = 100) -> Floats:
-    """Return u v' for unit vectors u, v that locally minimise the mean <Z, u v'>^2 over the data.
+    """Return u v' for unit vectors u, v that locally minimise the mean of <Z, u v'>^2 over all Z.
 
     Each vector in turn is replaced by an eigenvector.
     """

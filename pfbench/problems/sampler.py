@@ -271,7 +271,7 @@ class RandomRegression(RandomRows):
         return self.value(x)
 
     def variance_constants(self, L_ms: float) -> dict[str, tuple[float, str]]:
-        """Return sigma2, a bound of the variance over the set, and L2_ms = 0.
+        """Return the constants sigma2, a bound of the variance over the set, and L2_ms = 0.
 
         The bound of E|a|^2 (<a, x> - b)^2 is infinite for an unbounded set.
         """
@@ -300,7 +300,7 @@ class RandomGLM(RandomRows):
     value_lower_bound = 0.0
 
     def variance_constants(self, L_ms: float) -> dict[str, tuple[float, str]]:
-        """Return sigma2 = E|a|^2, and L2_ms from the bound 4/(3 sqrt 3) of |psi'''|."""
+        """Return the constants sigma2 = E|a|^2 and L2_ms, from |psi'''| <= 4/(3 sqrt 3)."""
         squared = self._row_norms_squared
         third = 4.0 / (3.0 * math.sqrt(3.0)) * math.sqrt(float(self.probabilities @ squared**3))
         return {

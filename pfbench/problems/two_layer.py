@@ -95,7 +95,7 @@ class TwoLayerNetwork(FiniteSum):
 
     @property
     def shape(self) -> tuple[int]:
-        """Shape (d,) of a point, where d = h (m + k) is the number of entries of W_1 and W_2."""
+        """Shape (d,) of a point, where d is the number of entries of the layers W_1 and W_2."""
         return (self.hidden * (self.features.shape[1] + self.targets.shape[1]),)
 
     @cached_property
@@ -138,7 +138,7 @@ class TwoLayerNetwork(FiniteSum):
 
     @property
     def second_layer_norm_bound(self) -> float:
-        """Upper bound R of the spectral norm of W_2 on the set or, without a set, `domain`."""
+        """Upper bound of the spectral norm of W_2: over the set if it is bounded, else `domain`."""
         if isinstance(self.set, NormProduct):
             return max_spectral_norm(self.set.balls[1])
         return self.set.max_norm if self.is_bounded else self.domain
@@ -153,7 +153,7 @@ class TwoLayerNetwork(FiniteSum):
         return (self.features * self.features).sum(axis=1), residual
 
     def component_smoothness(self) -> Floats:
-        """Return each component's smoothness on |W_2| <= `second_layer_norm_bound`, shape (n,).
+        """Return each component's smoothness for |W_2| <= `second_layer_norm_bound`, shape (n,).
 
         It is infinite if there is neither a bounded set nor a domain.
         """

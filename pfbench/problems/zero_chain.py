@@ -88,14 +88,15 @@ def random_directions(d: int, T: int, seed: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ZeroChain(SingleComponent):
-    """Zero chain fbar(x) = (L mu^2/l) f(x/mu) on a ball, where the unscaled chain f is l-smooth.
+    """Scaled zero chain on a ball: the hard function of the lower bound in shen2019, theorem 5.1.
 
-    The radius of the ball is 230 sqrt(T) mu.
+    The chain is fbar(x) = (L mu^2/l) f(x/mu), where the unscaled chain f is l-smooth. The radius
+    of the ball is 230 sqrt(T) mu.
 
     Attributes
     ----------
     horizon
-        T, the number of hidden directions.
+        T, the number of directions.
     columns
         d, the length of a point, at least T.
     directions
@@ -159,16 +160,16 @@ class ZeroChain(SingleComponent):
 
     @cached_property
     def _value_factor(self) -> float:
-        """Factor L mu^2/l by which the values of the unscaled chain are multiplied."""
+        """Factor by which the values of the unscaled chain are multiplied."""
         return self.L * self.mu**2 / chain_smoothness()
 
     def chain_coordinates(self, x: Floats) -> Floats:
-        """Return the coordinates V'x/mu of a point along the hidden directions V, shape (T,)."""
+        """Return the coordinates of x/mu along the T directions V of the chain, shape (T,)."""
         V, x = self.directions, check_dense_point(x, self.shape)
         return np.asarray((x[: self.horizon] if V is None else V.T @ x) / self.mu)
 
     def _embed(self, y: Floats) -> Floats:
-        """Return the vector V y with coordinates y along the hidden directions V, shape (d,)."""
+        """Return V y, the vector with coordinates y along the T directions V, shape (d,)."""
         if self.directions is not None:
             return np.asarray(self.directions @ y)
         x = np.zeros(self.columns)

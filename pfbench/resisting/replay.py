@@ -126,7 +126,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
 
 
 def _row_coordinates_over_scale(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
-    """Return the inner products of each recorded point with the hidden directions, divided by mu.
+    """Return the inner products of each recorded point with the chain's directions, divided by mu.
 
     The scale mu is that of the chain.
     """

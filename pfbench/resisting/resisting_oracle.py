@@ -49,7 +49,7 @@ _REMEMBERED = 8
 def make_resisting_chain(
     T: int, d: int | None = None, *, L: float | None = None, mu: float = 1.0
 ) -> ZeroChain:
-    """Return a zero chain whose hidden directions a resisting oracle will choose.
+    """Return a zero chain whose directions a resisting oracle will choose during the run.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class CountingBackend(ABC):
 
 
 class ResistingOracle(CountingBackend):
-    """Oracles of a zero chain for one run; they draw its hidden directions as late as possible.
+    """Oracles of a zero chain for one run, which choose its directions as late as possible.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class ResistingOracle(CountingBackend):
     # --- the oracles --------------------------------------------------------------------------
 
     def _gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x; draw a new hidden direction first if the answer needs one."""
+        """Return the gradient at x; first draw a new direction if the answer needs one."""
         x = self._vector(x)
         y, slopes, exchange = self._record_point_coordinates(x), np.empty(self.T), self._exchange
         chain.write_chain_gradient(y, slopes)
@@ -159,7 +159,7 @@ class ResistingOracle(CountingBackend):
         return answer
 
     def value(self, x: Floats) -> float:
-        """Return f(x); this never draws a new hidden direction."""
+        """Return f(x); no new direction of the chain is drawn."""
         self.count(fv=1)
         x = self._vector(x)
         weight = self._weight_towards_last_vertex(x)
@@ -197,7 +197,7 @@ class ResistingOracle(CountingBackend):
         return answer
 
     def note(self, state: State) -> None:
-        """Record a yielded state; later hidden directions will be orthogonal to its points."""
+        """Record a yielded state; directions drawn later will be orthogonal to its points."""
         for x in (state.x, state.at, state.output):
             if x is not None:
                 x = self._vector(x)
@@ -232,7 +232,7 @@ class ResistingOracle(CountingBackend):
     # --- inside -------------------------------------------------------------------------------
 
     def _record_point_coordinates(self, x: Floats) -> Floats:
-        """Add x to the span of queries; return <v, x>/mu for each of the hidden directions v."""
+        """Add x to the span of queries; return <v, x>/mu for each direction v of the chain."""
         key = fingerprint(x)
         y = self._coordinates.get(key)
         if y is None:

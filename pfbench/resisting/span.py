@@ -55,7 +55,7 @@ class OrthonormalBasis:
 
 
 class QuerySpan:
-    """Span of all queries, answers and hidden directions so far, with an orthonormal basis.
+    """Span of all queries, answers and drawn directions so far, with an orthonormal basis.
 
     Parameters
     ----------
@@ -80,11 +80,11 @@ class QuerySpan:
 
     @property
     def direction_count(self) -> int:
-        """Number of hidden directions drawn so far."""
+        """Number of directions drawn so far."""
         return len(self.positions)
 
     def direction_coordinates(self, coordinates: Floats) -> Floats:
-        """Return <v_i, x> for all hidden directions v_i, shape (T,), from x's basis coordinates.
+        """Return <v_i, x> for all drawn directions v_i, shape (T,), from x's basis coordinates.
 
         It is 0 for directions that are not drawn yet.
         """
@@ -125,16 +125,16 @@ class QuerySpan:
         return np.append(coordinates, stray), 0.0
 
     def draw(self, rng: np.random.Generator) -> None:
-        """Draw the next hidden direction, orthogonal to all earlier vectors in the span."""
+        """Draw the next direction of the chain, orthogonal to all earlier vectors in the span."""
         # The share of a normal vector outside the span is far from 0: d > T + what was exchanged.
         self.positions.append(self.basis.add(self.basis.split(rng.standard_normal(self.d))[1]))
 
     def insert(self, v: Floats) -> None:
-        """Add to the basis the next hidden direction v, which a transcript gives."""
+        """Add to the basis the next direction v of the chain, which a transcript gives."""
         self.positions.append(self.basis.add(v))
 
     def _need_room(self) -> None:
-        """Raise an error if the hidden directions still to be drawn need all remaining dimensions.
+        """Raise an error if the dimension is too small for the directions still to be drawn.
 
         Raises
         ------

@@ -91,7 +91,7 @@ class TranscriptRecorder:
         self.events.append(Event(KINDS.index(kind), **fields))
 
     def finish(self, directions: Floats) -> "Transcript":
-        """Return the transcript: the recorded events, and the T hidden directions, shape (T, d)."""
+        """Return the transcript: the recorded events and the chain's directions, shape (T, d)."""
         columns = {
             name: np.array([event[index] for event in self.events], dtype=kind)
             for index, (name, kind) in enumerate(_COLUMNS.items())
@@ -101,12 +101,12 @@ class TranscriptRecorder:
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
-    """Record of a run against the resisting oracle: all events, vectors and hidden directions.
+    """Record of a run against the resisting oracle: events, vectors and the chain's directions.
 
     Attributes
     ----------
     directions
-        V', shape (T, d): the hidden directions as rows.
+        V', shape (T, d): the chain's directions as rows.
     rows
         All vectors that were exchanged, shape (m, d).
     columns
@@ -135,7 +135,7 @@ class Transcript:
         return x
 
     def directions_digest(self) -> str:
-        """Return the SHA-256 of the hidden directions V."""
+        """Return the SHA-256 of the chain's directions."""
         return hashlib.sha256(np.ascontiguousarray(self.directions, "<f8").tobytes()).hexdigest()
 
     def write(self, path: Path) -> str:

@@ -100,7 +100,7 @@ class Simplex(VectorSet):
         return self._fill_vector(check_extreme_entry_is_finite(g, int(np.argmin(g))), self.radius)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (m, m), where m = radius * min_i g_i is the minimum of <g, v> over the simplex."""
+        """Return equal lower and upper bounds of the minimum of <g, v>: radius * min_i g_i."""
         value = self.radius * float(check_gradient(g, self.shape).min())
         return value, value
 
@@ -148,7 +148,7 @@ class L1Ball(VectorSet, NormBall):
         return self._fill_vector(index, -math.copysign(self.radius, g[index]))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (m, m), where m = -radius * max_i |g_i| is the minimum of <g, v> over the ball."""
+        """Return equal lower and upper bounds of the minimum of <g, v>: -radius * max_i |g_i|."""
         value = -self.radius * float(np.abs(check_gradient(g, self.shape)).max())
         return value, value
 
@@ -192,7 +192,7 @@ class L2Ball(VectorSet, NormBall):
         return (-self.radius / norm(scaled)) * scaled
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (m, m), where m = -radius * |g|_2 is the minimum of <g, v> over the ball."""
+        """Return equal lower and upper bounds of the minimum of <g, v>: -radius * |g|_2."""
         g = check_gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if largest == 0.0:
@@ -247,7 +247,7 @@ class LinfBall(VectorSet, NormBall):
         return np.asarray(-self.radius * np.sign(check_gradient(g, self.shape)))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (m, m), where m = -radius * |g|_1 is the minimum of <g, v> over the ball."""
+        """Return equal lower and upper bounds of the minimum of <g, v>: -radius * |g|_1."""
         value = -self.radius * float(np.abs(check_gradient(g, self.shape)).sum())
         return value, value
 

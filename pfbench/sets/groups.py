@@ -65,7 +65,7 @@ def group_labels(d: int, groups: Groups) -> Integers:
 
 
 def group_norms(x: Floats, labels: Integers) -> Floats:
-    """Return the Euclidean norm of each group of x, without overflow or underflow on the way."""
+    """Return the Euclidean norm of each group of x, computed without overflow or underflow."""
     largest = float(np.abs(x).max(initial=0.0))
     if largest == 0.0:
         return np.zeros(int(labels.max()) + 1)
@@ -123,9 +123,9 @@ class GroupLassoBall(VectorSet):
         return np.where(self._labels == best, factor * scaled, 0.0)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (m, m), where m is the minimum of <g, v> over the ball, in O(d).
+        """Return equal lower and upper bounds of the minimum of <g, v> over the ball, in O(d).
 
-        It is -radius times the largest Euclidean norm of a group of g.
+        The minimum is -radius times the largest Euclidean norm of a group of g.
         """
         norms = group_norms(check_gradient(g, self.shape), self._labels)
         value = -self.radius * float(norms.max())

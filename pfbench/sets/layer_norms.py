@@ -69,7 +69,7 @@ class _WeightedLayers(NormProduct):
         return self._minimise(g, lambda ball, block: ball.lo_zero_if_undetermined(block))
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (-m, -m), where m is the dual norm of g and -m is the minimum of <g, v>."""
+        """Return equal lower and upper bounds of min <g, v>, which is minus the dual norm of g."""
         sizes = self._dual_layer_norms(g)
         value = -float(sizes @ self._layer_weights(sizes))
         return value, value

@@ -124,7 +124,7 @@ class SpectralBall(MatrixBall, NormBall):
         return np.asarray(-self.radius * (u[:, retained] @ vt[retained]))
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (m, m): m is -radius times g's nuclear norm, the minimum of <g, v>."""
+        """Return equal lower and upper bounds of min <g, v>: -radius times g's nuclear norm."""
         scaled, exponent = scale_to_unit(check_gradient(g, self.shape))
         total = float(scipy.linalg.svdvals(scaled, check_finite=False).sum())
         value = float(np.ldexp(-self.radius * total, exponent))
@@ -176,9 +176,9 @@ class RowBall(MatrixBall):
         )
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (m, m), where m is the minimum of <g, v> over the ball.
+        """Return equal lower and upper bounds of the minimum of <g, v> over the ball.
 
-        It is -radius times the largest norm of a row of g.
+        The minimum is -radius times the largest norm of a row of g.
         """
         return self._flat_ball.minimum(self._flatten_rows(check_gradient(g, self.shape)))
 
@@ -252,9 +252,9 @@ class MaxRowBall(MatrixBall, NormBall):
         return np.asarray(-self.radius * self._unit_rows(check_gradient(g, self.shape))[0])
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (m, m), where m is the minimum of <g, v> over the ball.
+        """Return equal lower and upper bounds of the minimum of <g, v> over the ball.
 
-        It is -radius times the sum of the norms of the rows of g.
+        The minimum is -radius times the sum of the norms of the rows of g.
         """
         value = -self.radius * float(self._unit_rows(check_gradient(g, self.shape))[1].sum())
         return value, value

@@ -187,7 +187,7 @@ class GraphicMatroid(Matroid):
         return greedy_forest(order, self.edges, self.node_count)
 
     def max_basis_exchange(self) -> int:
-        """Return min(rank, edges - rank), a bound of the edges of a basis missing in another."""
+        """Return min(rank, edges - rank), a bound of how many edges two bases do not share."""
         rank = self.greedy_basis(np.arange(self.d)).size
         return min(rank, self.d - rank)
 

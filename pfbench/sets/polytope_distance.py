@@ -15,7 +15,7 @@ _WEIGHT = 1e-13
 def hull_distance_bounds(
     lo: Callable[[Floats], Floats], x: Floats, enough: float
 ) -> tuple[float, float]:
-    """Return proved lower and upper bounds of the distance of x to the polytope of `lo`'s vertices.
+    """Return proved bounds (lower, upper) of the distance of x to the hull of `lo`'s vertices.
 
     Both are proved: the upper bound by a point of the hull, the lower one by a separating
     hyperplane. The search ends as soon as the upper bound is at most `enough`, or the lower bound

@@ -20,7 +20,7 @@ class _WholeSpaceBase(ConvexBody):
 
     @property
     def diameter(self) -> float:
-        """Infinite, as the whole space is unbounded."""
+        """Diameter of the whole space, which is infinite."""
         return math.inf
 
     def lo(self, g: Floats) -> Never:

@@ -97,7 +97,7 @@ class BatchReplay:
         self._before = [p.detach().clone() for p in self._parameters]
 
     def store_batch(self, batch: Any, counts: Any) -> None:
-        """Store a new batch; use one of its samples to estimate L_ms along the preceding step.
+        """Store a new batch, and estimate the mean-squared smoothness L_ms from one of its samples.
 
         The sample is drawn uniformly.
         """

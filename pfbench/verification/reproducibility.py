@@ -71,7 +71,7 @@ def check_seed_changes_runs(trial: Trial, problem: Problem, algorithm: Algorithm
 
 
 def mark_unrepeatable(decision: Decision, error: NotEnumerable) -> Decision:
-    """Return the decision; if the error is `NotRepeatable`, add an entry to `measured`."""
+    """Return the decision, marked in its measured values if runs cannot be repeated."""
     if not isinstance(error, NotRepeatable):
         return decision
     return replace(decision, measured={**decision.measured, UNREPEATABLE: True})

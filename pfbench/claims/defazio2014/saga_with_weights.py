@@ -52,7 +52,7 @@ def make_four_rows(weight: float) -> WeightedRows:
 
 
 def estimate_bias(trial: Trial, problem: WeightedRows, z: Floats) -> float:
-    """Return the bias E g - F'(x) of SAGA's gradient estimate g, E the mean over the row drawn.
+    """Return the bias of SAGA's gradient estimate: its mean over all draws, minus F'(x).
 
     The first entry of `z` is x. The others are the points whose gradients are in SAGA's table.
     """

@@ -32,7 +32,7 @@ ROUNDING = 1e-9
 
 
 def polar_factor_distance_bound(delta: float, degree: int, steps: int) -> float:
-    """Return an upper bound of |X_q - polar factor|, X_q the matrix after q Newton-Schulz steps.
+    """Return a bound of the distance to the polar factor after `steps` Newton-Schulz steps.
 
     It is 1 - sqrt(1 - delta_0^((kappa+1)^q)), the bound of |X_q - polar factor|. kappa is `degree`,
     and q is `steps`.

@@ -68,7 +68,7 @@ def check(trial: Trial) -> Evidence:
 def _final_gap_ratio_and_distance_ratios(
     trial: Trial, problem: KnownQuadratic, squared_error: float
 ) -> tuple[float, list[float]]:
-    """Return a run's final gap and squared distances to the minimiser, as multiples of their units.
+    """Return a run's final gap and its squared distances to the minimiser, divided by their units.
 
     The unit of the gap is sigma_hat eps_stat^2, and the run is scheduled to reach it. The squared
     distances |y - theta_hat|^2 are those at all points y with at most this gap. The unit of the

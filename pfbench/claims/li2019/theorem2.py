@@ -15,9 +15,9 @@ from pfbench.verification.units import NUMBER, SQUARE, VALUE, formula
 
 
 def batch_size(L: float, L_max: float, sigma_hat: float) -> int:
-    """Return STORC's batch size 5200 N L_max/sigma_hat, rounded up, for N inner iterations.
+    """Return STORC's batch size in theorem 2 of li2019, rounded up to an integer.
 
-    N is the number of inner iterations.
+    It is 5200 N L_max/sigma_hat, where N is the number of inner iterations.
     """
     return math.ceil(
         5200.0 * shared_runs.inner_iteration_count(L, sigma_hat) * L_max / sigma_hat * (1.0 - 1e-12)

@@ -45,7 +45,7 @@ def frank_wolfe_schedule(
 
 
 def gradient_sums_schedule(epsilon: float, c: Constants, *, constant: float) -> Printed:
-    """Return T with constant * L_f D^2/(T+1) <= epsilon, for heavy-ball and optimistic FW."""
+    """Return the iterations T of heavy-ball or optimistic Frank-Wolfe to the accuracy epsilon."""
     return {"iterations": max(1.0, constant * c.L_f * c.D**2 / epsilon - 1.0)}
 
 

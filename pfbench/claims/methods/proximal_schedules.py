@@ -25,7 +25,7 @@ def gradient_descent_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def rspg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return RSPG's parameters: step 1/(2L), with T and batch b for two error terms epsilon/2."""
+    """Return RSPG's step 1/(2L), iterations and batch, which make two error terms epsilon/2."""
     L = mean_smoothness(c)
     T, b = 16.0 * L * c.delta / epsilon, 12.0 * c.sigma2 / epsilon
     return {"iterations": T, "batch": b, "step": 0.5 / L}

@@ -45,7 +45,7 @@ EXACT = LmoQuality(1.0, 1.0)
 
 
 def limit_of_squared_weights(beta1: float, beta2: float) -> float:
-    """Return V, the limit of the sum of squared weights of past noise in the estimate's error e_t.
+    """Return the limit of the sum of squared weights with which past noise enters the estimate.
 
     The error e_t = N_t - grad f(W_t) contains a weighted sum of the gradient errors z_k.
     """

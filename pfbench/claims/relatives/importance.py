@@ -67,7 +67,7 @@ def variance_bound(c: Constants, a: Any, past: Past) -> float:
 
 
 def no_bias(c: Constants, a: Any, past: Past) -> float:
-    """Return 0, the mean of the error g_t - grad f(x_t)."""
+    """Return 0, the mean error of an unbiased gradient estimate."""
     return 0.0
 
 

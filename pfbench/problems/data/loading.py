@@ -278,7 +278,7 @@ def load_ratings_file(record: DataSet, path: Path, form: str) -> RatingsData:
 def _parse_and_hash(
     record: DataSet, path: Path, form: str, read: Callable[..., Content]
 ) -> tuple[Content, bool]:
-    """Parse a file with `read`; return the parsed content and whether a checksum matched."""
+    """Parse a file with `read`; return its content and whether a checksum matched the record."""
     file = get_file_record_or_raise(record)
     verified = _check_file_checksum(record, path, form)
     digest = hashlib.sha256()

@@ -95,7 +95,7 @@ class MultiProcessEngine(_LocalEngine):
 
 @contextmanager
 def use_single_thread() -> Iterator[None]:
-    """Compute with one thread in the block, so that results have the same bits as in a worker."""
+    """Compute with one thread in the ``with`` block, so that results equal those of a worker."""
     before = thread_count()
     set_threads(1)
     try:

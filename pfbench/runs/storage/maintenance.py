@@ -290,7 +290,7 @@ class MergeReport:
 
 
 def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> MergeReport:
-    """Copy to a store those entries of another store that are missing in the first one.
+    """Copy to `store` those entries of the store `other` that it lacks.
 
     Two entries of the same key must agree in everything but times and notes. If they differ, the
     entry of the other store is refused. A run of this store that was killed from outside is

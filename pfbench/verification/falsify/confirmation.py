@@ -55,7 +55,7 @@ def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> 
 def replay_entry_exactly(
     statement: SearchedStatement, entry: Entry, number: type[Number], deadline: float
 ) -> tuple[Ratio, Any]:
-    """Recompute an entry with exact numbers; return its ratio measured/bound and its problem.
+    """Recompute a search entry with exact numbers; return its ratio measured/bound and problem.
 
     Raises
     ------

@@ -96,7 +96,7 @@ class ForcedPath(FiniteSum):
         return np.asarray(self.begin * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
-        """Return the problem's constants, exact on the segment; L2_ms only holds along it."""
+        """Return the problem's constants, which are exact for points of the segment."""
         r = np.linspace(0.0, self.length, 1001)
         slopes = np.abs(self.L + self.L2 * r - self.kappa * r * r / 2.0)
         curvatures = np.abs(self.L2 - self.kappa * r)

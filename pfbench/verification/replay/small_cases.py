@@ -42,7 +42,7 @@ _SIZES: Mapping[str, tuple[int, ...]] = MappingProxyType(
 
 
 def restrict_to_case(claim: Claim, values: Values) -> Claim:
-    """Return the claim that runs agree with a reference, restricted to the test case `values`.
+    """Restrict a claim about a method's runs to the test case `values`, and return the claim.
 
     Raises
     ------

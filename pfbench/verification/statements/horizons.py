@@ -155,7 +155,7 @@ def name_instances(claim: Claim) -> str:
 def select_shorter_horizon_instances(
     claim: Claim, longer_multiple: int, shorter_multiple: int
 ) -> Claim:
-    """Return the claim with the shorter horizon's instances that differ at other horizons."""
+    """Return the claim on those of its instances that change between the two horizons."""
     instances = []
     for instance in claim.instances:
         multiples = (1, shorter_multiple, longer_multiple)

@@ -50,7 +50,7 @@ class ProblemTooLarge(InputError):
 
 
 class Coefficients(np.ndarray[Any, Any]):
-    """Vector, stored as coefficients of oracle answers, which can only be added and scaled."""
+    """Vector that can only be added and scaled, stored as coefficients of oracle answers."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
         """Compute sums and multiples; raise `NonlinearMethodError` for any other operation."""
