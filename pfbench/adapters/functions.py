@@ -308,7 +308,7 @@ def from_functions(
             "a sampler, the mean gradient over one large sample that is drawn in advance."
         )
     if (sampler is None) != (sample_grad is None) or (sampler and components):
-        raise InputError("sampler and sample_grad must be given together, not with components.")
+        raise InputError("sampler and sample_grad must be given together, without components.")
     if not isinstance(constants, Mapping) or not isinstance(properties, tuple | list):
         raise InputError(
             'constants must be a dict, as in {"L_f": 1.0}, and properties a tuple of names, as in '

@@ -70,7 +70,7 @@ class FunctionMethod(metaclass=_FunctionMethodType):
         An iterate is a point that the solver passes to `callback`, yields, or queries.
         """
         if not isinstance(x, np.ndarray):
-            raise InputError(f"{self.name} takes arrays: choose a problem whose points are arrays.")
+            raise InputError(f"{self.name} needs points that are arrays: choose another problem.")
         function, roles = type(self).function, set(self.arguments.values())
         yields = inspect.isgeneratorfunction(function)
         last, ended = [x.copy()], list[BaseException]()

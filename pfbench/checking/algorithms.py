@@ -262,7 +262,7 @@ class AlgorithmChecks(RunRecords):
         other = self.record_run(wrap_backend=NegatedBackend)
         start = self.problem.start()
         if not any(distance(state.x, start) for state in self.seed_zero_run.states):
-            raise CheckSkipped("on this problem, all iterates of the method equal its start")
+            raise CheckSkipped("the method does not leave its start point on this problem")
         if self.seed_zero_run.has_same_iterates(other):
             raise CheckFailed(
                 "the iterates must change if the oracles answer for -f in place of f",
@@ -436,7 +436,7 @@ class AlgorithmChecks(RunRecords):
         ]
         if not runs[0].has_same_iterates(runs[1], min(len(run.states) for run in runs)):
             raise CheckFailed(
-                "a run of 7 iterations must equal the start of one of 13, as anytime is declared",
+                "7 iterations must equal the first 7 of a run of 13, as anytime is declared",
                 "the iterates differ",
                 {"iterations": 7},
                 locate_methods(method, "run", "anytime"),

@@ -240,7 +240,7 @@ def check_equal(
     """
     if np.shape(observed) != np.shape(expected):
         raise CheckFailed(
-            f"{requirement}, so its shape must be {np.shape(expected)}",
+            f"{requirement}, so both must have the shape {np.shape(expected)}",
             f"shape {np.shape(observed)}",
             arguments,
             locations,

@@ -255,7 +255,7 @@ class SamplerChecks(ProblemChecks):
         for _, (x, y) in zip(patience.rounds(len(pairs)), pairs, strict=False):
             pilots.append(self._squares(name, x, y, rng, range(_PILOT)))
         if not pilots:
-            raise CheckSkipped("no two points of the set are distinct")
+            raise CheckSkipped("no two distinct points of the set were found")
         typical = np.max if name == "L_max" else np.mean
         x, y = pairs[int(np.argmax([typical(squares) for squares in pilots]))]
         patience = TimeLimit(2.0 * self.seconds_per_check)

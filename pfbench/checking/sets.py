@@ -398,7 +398,7 @@ class SetChecks(SetSampler):
             except Exception as error:
                 raise CheckSkipped(f"the set has no projection: {error}") from error
             raise CheckFailed(
-                "project must raise, as has_projection is False", "project returns a point"
+                "project must raise an error, as has_projection is False", "project returns a point"
             )
         looked = 0
         points = list(self._projection_inputs())

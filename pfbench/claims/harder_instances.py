@@ -165,8 +165,8 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
         return _check_hardest_family(claim, effort, seed)
     if not bounds_quantity_other_than_calls(claim):
         raise InputError(
-            f"{claim.name} cannot be tested on harder instances: only bounds on quantities other "
-            "than oracle calls, and rates that depend on the instance, can."
+            f"{claim.name} cannot be tested on harder instances: name a bound on a quantity other "
+            "than oracle calls, or a rate that depends on the instance."
         )
     sharp = _with_usual_runs_and_mean(claim)
     candidates = sorted(_iterate_fitting_instances(claim), key=lambda candidate: candidate.size)

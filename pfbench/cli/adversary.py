@@ -106,7 +106,7 @@ def _check_certificate_path(output: Path, algorithm_count: int) -> None:
     if algorithm_count > 1:
         raise InputError(f"--output needs one algorithm, not {algorithm_count}: omit --output.")
     if output.suffix == ".npz":
-        raise InputError(f"--output {output}: end the certificate's name in .json, not in .npz.")
+        raise InputError(f"--output {output} must end in .json, not in .npz.")
     check_writable(output, f"--output {output}")
 
 

@@ -110,7 +110,7 @@ def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_
     candidates = generate_faults(tested)
     if not candidates:
         raise InputError(
-            f"no faults can be generated in {algorithm}, whose run uses no code of its modules."
+            f"no faults can be generated in {algorithm}: its runs use no code of its own modules."
         )
     late = generate_faults(tested, late=True) if late_limit else []
     chosen = [*sample_faults(candidates, limit), *sample_faults(late, late_limit)]

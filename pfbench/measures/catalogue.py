@@ -173,7 +173,10 @@ def _check_measure_value(value: Any) -> float:
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InputError(f"{reprlib.repr(value)} is not a number, a pair (lower, upper) or None")
+        raise InputError(
+            f"the function returned {reprlib.repr(value)}, which is not a number, a pair (lower, "
+            "upper) or None"
+        )
     if math.isnan(value):
         raise InputError("the function returned NaN: return None where the measure is not defined")
     return float(value)

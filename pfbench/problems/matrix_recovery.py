@@ -262,7 +262,8 @@ class RobustMatrixRecovery(FiniteSum):
         """Return a point's entries for compiled loops; raise if it observes other positions."""
         if not (isinstance(x, FactoredMatrix) and self.pattern.equals(x.pattern)):
             raise InputError(
-                f"{describe(x)} is not a point of {self.name}, which observes other entries."
+                f"{describe(x)} does not store the entries that {self.name} observes: use a point "
+                "of this problem."
             )
         return x.entry_view()
 

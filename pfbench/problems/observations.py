@@ -267,7 +267,7 @@ def _centre_and_split(
     mean of the observed entries is subtracted from all.
     """
     if observed_count < 1:
-        raise InputError("no entry would be observed: raise density.")
+        raise InputError("no entry of the matrix would be observed: raise density.")
     centre = math.fsum(values[:observed_count]) / observed_count
     values = values - centre
     rest = slice(observed_count, observed_count + heldout_count)

@@ -347,7 +347,7 @@ def check_certificate(
     check_contestant(algorithm)
     standing = Contestant(algorithm, selector, selector, fixed_seed)
     if not replay.orthonormality_error(transcript.directions) <= ORTHONORMAL:
-        raise DataError(f"the hidden directions in {neighbour} are not orthonormal: redo the run.")
+        raise DataError(f"the chain's directions in {neighbour} are not orthonormal: redo the run.")
     problem = replace(
         make_resisting_chain(stored["horizon"], stored["dimension"]),
         directions=np.ascontiguousarray(transcript.directions).T,

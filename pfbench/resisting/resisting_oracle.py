@@ -264,7 +264,7 @@ class ResistingOracle(CountingBackend):
             shape = x.shape if isinstance(x, np.ndarray) else type(x).__name__
             raise InputError(f"the oracle takes float64 arrays of shape ({self.d},), not {shape}.")
         if not math.isfinite(float(x @ x)):
-            raise DivergedError("the algorithm queried at a vector with NaN or infinite entries")
+            raise DivergedError("the algorithm queried a vector with NaN or infinite entries")
         return x
 
     def _record_answer(self, kind: str, *vectors: Floats) -> None:

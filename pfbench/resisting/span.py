@@ -144,9 +144,9 @@ class QuerySpan:
         if self.basis.size + (self.T - self.direction_count) >= self.d:
             raise RefusedError(
                 f"the dimension {self.d} is too small, as the algorithm's vectors span "
-                f"{self.basis.size - self.direction_count} dimensions besides the hidden "
-                f"directions, and {self.T - self.direction_count} hidden directions are still to "
-                "be drawn: choose a larger dimension."
+                f"{self.basis.size - self.direction_count} dimensions besides the chain's "
+                f"directions, and {self.T - self.direction_count} of these are still to be drawn: "
+                "choose a larger dimension."
             )
 
 

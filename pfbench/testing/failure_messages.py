@@ -36,9 +36,8 @@ def fail(lines: Sequence[str], call: str) -> NoReturn:
         extra = len(displayed) - (_MAX_LINES - 2)
         displayed = [*displayed[: _MAX_LINES - 2], f"({extra} more of this kind)"]
     call = call.replace("\n", " ")  # of arrays
-    raise AssertionError(
-        "\n".join([*(line[:_MAX_LENGTH] for line in displayed), f"reproduce: {call}"])
-    )
+    message = "\n".join([*(line[:_MAX_LENGTH] for line in displayed), f"reproduce: {call}"])
+    raise AssertionError(message)
 
 
 def format_call(check: Any, *value: Any, **hyper: Any) -> str:

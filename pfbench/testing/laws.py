@@ -81,7 +81,7 @@ def same_law(
         limit = "rounding" if tolerance is None else f"{tolerance:g} of the largest step"
         return f"the points are equal up to {limit}"
     if tolerance is not None:
-        raise InputError("tolerance is for two steppers: leave it out for functions.")
+        raise InputError("tolerance applies to steppers only: leave it out for functions.")
 
     def outcome(method: Callable[..., Any], rng: Any) -> Floats:
         points = [np.array(x, dtype=np.float64).ravel() for x in method(rng, **hyper)]

@@ -279,7 +279,7 @@ def stepper(
     if not callable(optimizer):
         raise InputError("optimizer must be a class or a function, not an instance.")
     if not shapes or min(math.prod(s) for s in shapes) < 1:
-        raise InputError(f"shape={shape} must be a shape, or a list of shapes, without zeros.")
+        raise InputError(f"shape={shape} must be a tuple, or a list of tuples, without zeros.")
     if dtype not in _UNIT_ROUNDOFF or kind not in ("", *KINDS):
         raise InputError(
             f"dtype={dtype!r} must be one of {', '.join(_UNIT_ROUNDOFF)}, and kind={kind!r} one of "

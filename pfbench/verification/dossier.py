@@ -81,7 +81,7 @@ class Dossier:
                 "an erratum with the conclusion wrong or unclear needs a quote of its source."
             )
         if not 0 < len(self.derivation) <= MOST_LINES:
-            raise InputError(f"the derivation must have 1 to {MOST_LINES} lines.")
+            raise InputError(f"the derivation of an erratum must have 1 to {MOST_LINES} lines.")
 
     def agrees(self, readings: Mapping[str, bool]) -> bool:
         """Return whether the conclusion fits the results of trying all readings of the statement.

@@ -173,7 +173,8 @@ def _make_edit(source: str, first_line: int, before: str, after: str) -> Edit:
     The source starts at line `first_line` of its file.
     """
     if source.count(before) != 1:
-        raise LookupError(f"{before!r} occurs {source.count(before)} times in {source!r}, not once")
+        times = source.count(before)
+        raise LookupError(f"the text {before!r} must occur once, not {times} times, in {source!r}")
     ahead = source[: source.index(before)]
     ends = ahead, ahead + before
     lines = [first_line + text.count("\n") for text in ends]

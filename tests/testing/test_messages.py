@@ -42,7 +42,7 @@ def test_a_tolerance_allows_an_eps_of_a_norm_which_is_named():
     assert "pass tolerance=1e-06" in text or "pass tolerance=1e-07" in text
     assert "within" not in same_law(*pair, lr=0.1, eps=1e-7, tolerance=1e-6)
     assert "an eps" not in message(same_law, *pair, lr=0.1, eps=1e-2)
-    with pytest.raises(InputError, match="tolerance is for two steppers"):
+    with pytest.raises(InputError, match="tolerance applies to steppers only"):
         same_law(lambda rng: [1.0] * 3, lambda rng: [1.0] * 3, tolerance=1e-6)
 
 

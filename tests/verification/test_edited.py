@@ -35,7 +35,7 @@ def test_the_method_is_changed_apart_and_stays_as_it_is(kind, moves):
 
 def test_a_text_must_stand_in_the_source_once():
     for text, times in (("no such text", 0), ("self", 2)):
-        with pytest.raises(LookupError, match=f"'{text}' occurs {times} times"):
+        with pytest.raises(LookupError, match=f"'{text}' must occur once, not {times} times"):
             EditedMethod(
                 ProxGD, edited_part=ProximalMethod.move, edits=((text, ""),)
             ).algorithm_under_test()
@@ -47,7 +47,7 @@ def test_texts_of_several_lines_in_one_source():
         ('"""\n\n    name', '"""\n    name'),
         ("step=1.0 / L", "step=0.5 / L"),
     )
-    with pytest.raises(LookupError, match="'T = ' occurs 0 times"):
+    with pytest.raises(LookupError, match="'T = ' must occur once, not 0 times"):
         EditedMethod(ProxGD, edited_part=ProxGD, edits=edits).algorithm_under_test()
     first, second = EditedMethod(ProxGD, edited_part=ProxGD, edits=edits[1:]).fault.change.edits
     assert (first.end_line - first.line, second.end_line - second.line) == (2, 0)

@@ -261,9 +261,8 @@ def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Stud
     existing = (*study.measures, *(target.measure for target in study.targets))
     for target in targets:
         if study.measures and target.measure not in existing:
-            raise unknown_name_error(
-                f"measure of {location}.target", target.measure, study.measures
-            )
+            kind = f"measure of {location}.target"
+            raise unknown_name_error(kind, target.measure, study.measures)
     tune = TuningPlan(
         arguments["methods"],
         arguments["trials"],
@@ -318,7 +317,7 @@ def _check_templates_and_unused_values(
                 try:
                     parse(text)
                 except InputError as error:
-                    raise InputError(f"{field} = {abbreviate(text)}: {error}") from None
+                    raise InputError(f"{field} = {abbreviate(text)} is wrong: {error}") from None
     tuned = [method.selector for method in fields.get("tune", {}).get("methods", ())]
     weights = [text for unit in study.units for text in (unit.weights, *unit.exceptions.values())]
     with errors():

@@ -228,7 +228,7 @@ def _parse_target(field: str, value: Any) -> Stop:
         stop = Stop.parse(target)
         return replace(stop, measure=check_selector("measure", stop.measure))
     except InputError as error:
-        raise InputError(f"{field} = {abbreviate(target)}: {error}") from None
+        raise InputError(f"{field} = {abbreviate(target)} is wrong: {error}") from None
 
 
 def parse_recording_interval(field: str, value: Any) -> str:

@@ -71,7 +71,7 @@ def replay_entry_exactly(
     case = load_exact_statement(statement, number).prepare_run(problem, entry.T, deadline)
     result = case.evaluate_ratio(entry.seed, 0, limit)
     if not isinstance(result.ratio, Number):
-        raise Inexact("the ratio is a float, not an exact number")
+        raise Inexact("the ratio measured/bound is a float, not an exact number")
     if not problem.has_optimal_minimiser:
         raise Skip("the stated minimiser of the instance is not optimal")
     return result, problem

@@ -127,7 +127,7 @@ class RationalOrRoot(Number):
 
     def __init__(self, square: Fraction) -> None:
         if max(square.numerator.bit_length(), square.denominator.bit_length()) > _MAX_BITS:
-            raise Inexact(f"a rational number has more than {_MAX_BITS} bits")
+            raise Inexact(f"the code computes a rational number of more than {_MAX_BITS} bits")
         self.square = square
 
     @classmethod
@@ -164,7 +164,7 @@ class RationalOrRoot(Number):
         """Return the number raised to a power that is an integer or half of an integer."""
         twice = 2 * exponent.round(Fraction)
         if twice.denominator > 1 or abs(twice) > 10**6:
-            raise Inexact("an exponent is not an integer or half an integer")
+            raise Inexact("the code takes a power whose exponent is not an integer or half of one")
         base = self if twice % 2 == 0 else self.sqrt()
         return RationalOrRoot(base.square ** int(twice / 2 if twice % 2 == 0 else twice))
 

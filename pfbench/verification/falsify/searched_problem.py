@@ -76,7 +76,7 @@ class SearchedSet:
             return -(self.radius / root(square)) * g if square > 0 else 0 * g
         if self.kind == "hull":
             return min(self.vertices, key=lambda v: g @ v).copy()
-        raise Skip("the instance has no set, so lo has no answer")
+        raise Skip("linear minimisation needs a set, but the instance has none")
 
     def minimum(self, g: Any) -> Any:
         """Return min <g, v> over the set twice, as a lower and as an upper bound."""
@@ -146,7 +146,7 @@ class SearchedProblem(IndexSampling):
     def best_known(self) -> tuple[Any, str]:
         """Minimum of f, and the words "by construction", which tell how the minimum is known."""
         if self.minimiser is None:
-            raise Skip("the minimum of the instance is unknown")
+            raise Skip("the minimum of the instance's function is unknown")
         return self.number(0), "by construction"
 
     @property

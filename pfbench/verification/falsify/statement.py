@@ -345,7 +345,7 @@ class MethodOnInstance(MethodOnProblem):
             bound = self.bound_value(t)
             results += [_make_ratio(value, bound, t, t + 1)] if bound != math.inf else []
         if not results:
-            raise Skip("the bound is infinite, or the method makes no step")
+            raise Skip("the bound is infinite at each step, or the method makes no step")
         half, last = results[len(results) // 2], results[-1]
         is_float = isinstance(last.ratio, float) and len(results) > 8
         growth = last.ratio / half.ratio if is_float and half.ratio > 0 else 0.0

@@ -285,7 +285,7 @@ class _BranchGenerator(EnumerableGenerator):
         if position >= len(self._prefix):
             self._remaining //= options
             if self._remaining == 0:
-                raise NotEnumerable("the method makes too many draws")
+                raise NotEnumerable("the method makes too many random draws to enumerate them")
         chance = self._unit / options if chances is None else self._unit * chances[option]
         self.choices.append((option, options, chance))
         return option
@@ -326,7 +326,7 @@ def enumerate_draws(
             yield chance, result
         following = _next_choices(stream.choices)
     if following is not None:
-        raise NotEnumerable(f"there are more than {limit} sequences of draws")
+        raise NotEnumerable(f"the method has more than {limit} sequences of random draws")
 
 
 def _next_choices(selected: Sequence[tuple[int, int, Any]]) -> list[int] | None:
@@ -363,7 +363,7 @@ def _compositions(n: int, k: int) -> Iterator[tuple[int, ...]]:
     """Yield all tuples of k nonnegative integers whose sum is n."""
     if math.comb(n + k - 1, k - 1) > _MOST_OPTIONS:
         raise NotEnumerable(
-            f"the method draws {n} times among {k} options at once: too many outcomes"
+            f"the method draws {n} times among {k} options at once, which has too many outcomes"
         )
     for bars in itertools.combinations(range(n + k - 1), k - 1):
         ends = (-1, *bars, n + k - 1)

@@ -98,8 +98,8 @@ class ReplayGenerator(np.random.Generator):
             return low + self._replay.pick(int(high) - int(low))
         if low != 0 or high != self._replay.n:
             raise NotImplementedError(
-                "a reference may call integers only for batches of component indices, or for the "
-                "index of one iterate"
+                "a reference implementation may call rng.integers only for batches of component "
+                "indices, or for the index of one iterate"
             )
         return self._replay.draw(int(np.prod(size)), self._replay.log.batches)
 
@@ -107,7 +107,7 @@ class ReplayGenerator(np.random.Generator):
         """Return 0 if the coin flip of the recorded run gave heads, else 1."""
         if arguments or options:
             raise NotImplementedError(
-                "a reference method may only flip one coin at a time, by rng.random()"
+                "a reference implementation may flip only one coin at a time, by rng.random()"
             )
         return 0.0 if self._replay.coin() else 1.0
 

@@ -298,10 +298,10 @@ class Comparison:
         location = f"{case}: iteration {len(transcript.states)}"
         if error is None:
             return transcript
-        if isinstance(error, UncountedError):
-            raise ClaimBroken(f"{location}: {error} {how_to_repeat}") from error
-        if isinstance(error, EndlessStepError):
-            raise MethodFailed(f"{location}: {error} {how_to_repeat}") from error
+        if isinstance(error, (UncountedError, EndlessStepError)):
+            failure = ClaimBroken if isinstance(error, UncountedError) else MethodFailed
+            words = f"{location}: {error} {how_to_repeat}"
+            raise failure(words) from error
         words = f"{location}: the run raised {format_error_with_notes(error)} {how_to_repeat}"
         options = {k: value for k, value in case.parameters.items() if isinstance(value, str)}
         refused = f"{MethodForm(options or case.parameters)} (refused)"

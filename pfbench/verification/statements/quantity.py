@@ -116,10 +116,9 @@ def minimum_value(problem: Any) -> float:
 
 
 def _minimise(problem: Any) -> float:
-    unknown = f"the minimum of {problem.name} is not known"
     is_known = {"convex", "bounded domain"} <= list_known_assumptions(problem)
     if not is_known or problem.penalty is not None or not isinstance(problem.start(), np.ndarray):
-        raise NotTestable(unknown)
+        raise NotTestable(f"the minimum of {problem.name} is not known")
     target = ACCURACY * _gap(problem, problem.start())
     best = problem.start()
     for algorithm in _minimising_methods(problem):
@@ -131,8 +130,8 @@ def _minimise(problem: Any) -> float:
         if _gap(problem, best) <= target:
             return float(problem.value(best))
     raise NotTestable(
-        f"{unknown}: the least Frank-Wolfe gap found, {_gap(problem, best):.2g}, exceeds "
-        f"{target:.2g}"
+        f"the minimum of {problem.name} is not known: the least Frank-Wolfe gap found, "
+        f"{_gap(problem, best):.2g}, exceeds the required {target:.2g}"
     )
 
 

@@ -93,7 +93,9 @@ def _unwrap(item: Any) -> Any:
 
 
 def _refuse(function_name: str) -> Never:
-    raise NonlinearMethodError(f"the method computes {function_name} of the oracles' answers")
+    raise NonlinearMethodError(
+        f"the method computes {function_name} of the oracles' answers, which is not linear"
+    )
 
 
 GRADIENT, VERTEX, PROX, NEAR_PROX, FREE = "gradient", "vertex", "prox", "near prox", "free"
@@ -282,7 +284,7 @@ class _SymbolicOracles(IndexSampling):
             request = self.coefficients(x - lam * g, 1.0)
             return self.start() + self._answer(PROX, request, length=lam)
         if not self._smooth:
-            raise NonlinearMethodError("the method projects, or queries proximal maps")
+            raise NonlinearMethodError("the method queries a projection or a proximal map")
         return x - lam * g
 
     def __getattr__(self, name: str) -> Callable[..., Never]:

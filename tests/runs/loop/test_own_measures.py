@@ -120,9 +120,19 @@ def test_a_matrix_is_given_as_a_copy():
     [
         ("fails", "ValueError: no good"),
         ("not_a_number", "the function returned NaN: return None where the measure is not defined"),
-        ("text", "'far' is not a number, a pair (lower, upper) or None"),
-        ("truth", "True is not a number, a pair (lower, upper) or None"),
-        ("array", "array([1., 1.]) is not a number, a pair (lower, upper) or None"),
+        (
+            "text",
+            "the function returned 'far', which is not a number, a pair (lower, upper) or None",
+        ),
+        (
+            "truth",
+            "the function returned True, which is not a number, a pair (lower, upper) or None",
+        ),
+        (
+            "array",
+            "the function returned array([1., 1.]), which is not a number, "
+            "a pair (lower, upper) or None",
+        ),
         ("three", "the function returned 3 numbers, not (lower, upper)"),
         ("upside_down", "the function returned (lower, upper) = (2, 1) with lower > upper"),
     ],

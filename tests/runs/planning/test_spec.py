@@ -334,7 +334,13 @@ def test_the_published_schema_takes_every_report():
         ),
         (WHOLE, "batch = [5, 7]", "batch = [5]\nextra = [1]", "grid.extra is used nowhere", False),
         (WHOLE, "batch = [5, 7]", "batch = [5]\nseed = [1]", "grid.seed: the name must be", True),
-        (WHOLE, '"fw_gap=0.1"', '"fw_gap"', "targets[0] = 'fw_gap': cannot read the target", False),
+        (
+            WHOLE,
+            '"fw_gap=0.1"',
+            '"fw_gap"',
+            "targets[0] = 'fw_gap' is wrong: cannot read the target",
+            False,
+        ),
         (WHOLE, '"fw_gap=0.1"', '"value=0.1"', "must all have the same measure", False),
         (WHOLE, "sfo={calls}", "sfo=-{calls}", "budget = 'sfo=-100'", False),
         (WHOLE, "sfo={calls}", "sgo={calls}", "did you mean", False),
@@ -415,7 +421,7 @@ def test_all_mistakes_are_told_at_once(tmp_path):
     for says in (
         "study 1: the field algorithms is missing",
         "study 2 'sedes': did you mean 'seeds'?",
-        "study 2: targets[0] = 'fw_gap': cannot read",
+        "study 2: targets[0] = 'fw_gap' is wrong: cannot read",
         "study 2: setting 1: batch = []",
         "study 2: memory_limit=-2 must be greater than 0",
     ):
