@@ -60,7 +60,7 @@ class ProxASVRG(AcceleratedMethod):
         return super().explicit(constants, **overrides)
 
     def first_weight(self, n: int) -> float:
-        """Return the weight w_0 that the class's pseudo-code uses in the first epoch.
+        """Return w_0, the value of the weight w in the first epoch of the class's pseudo-code.
 
         w_0 = 1 - tau L eta/(1 - L eta), where tau = (n-b)/(b(n-1)). L is the smoothness, but at
         most 1/(3 eta).

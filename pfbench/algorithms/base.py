@@ -59,7 +59,7 @@ def smallest_integer(condition: Callable[[int], bool]) -> int:
     while not condition(high):
         high *= 2
         if high > _MOST:
-            raise OverflowError("the schedule needs an integer parameter above the limit 2^62")
+            raise OverflowError("an integer that the schedule computes exceeds the limit 2^62")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -225,7 +225,7 @@ class Algorithm(ABC):
 
     @classmethod
     def check_zero_bound(cls, parameters: Mapping[str, Any], name: str, derived: float) -> None:
-        """Raise an error if the parameter `name` is given as 0, although `derived` is not 0."""
+        """Raise an error if `name` is given as 0, but `derived`, from the constants, is not 0."""
         if parameters.get(name) is not None and derived != 0.0:
             check_real(name, parameters[name], above=0.0)
 

@@ -218,7 +218,7 @@ class StormFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for accuracy epsilon, with a first batch of 1/alpha, then batches of 1.
+        """Return the method for accuracy epsilon: weight alpha, first batch 1/alpha, then batch 1.
 
         The weight of the newest gradient is alpha = min(1, L gamma D/sigma).
 

@@ -254,7 +254,7 @@ class Check:
     # --- runs -------------------------------------------------------------------------------------
 
     def iterate_run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield tasks that rerun a stored run of each setting, then new seeds, then all other runs.
+        """Yield tasks: a stored run of each setting, then runs with new seeds, then other runs.
 
         A setting (cell) consists of runs that differ only in their seeds.
         """

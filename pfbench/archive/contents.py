@@ -249,7 +249,7 @@ def _check_archive_alone_suffices(
     for name, statement in statement_here.items():
         if after.get(name) != statement:
             raise InputError(
-                f"{name} is {brief_repr(statement)}, but {brief_repr(after.get(name))} if only the "
-                "archived files exist. A module or file is missing: import the module by an import "
-                "statement, or declare the file in `files`."
+                f"the archive lacks a module or file, as with the archived files alone {name} is "
+                f"{brief_repr(after.get(name))} instead of {brief_repr(statement)}: import the "
+                "module by an import statement, or declare the file in `files`."
             )

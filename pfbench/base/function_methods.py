@@ -222,7 +222,7 @@ def method_class(
 
 
 def _list_oracle_names(code: Any) -> frozenset[str]:
-    """Return the names of the oracles that occur in a code object or in one nested in it."""
+    """Return the names of the oracles that occur in a code object or in code nested inside."""
     inner = [co_const for co_const in code.co_consts if inspect.iscode(co_const)]
     verbs = {name for name in code.co_names if name in vars(OracleProtocol) and name[0] != "_"}
     return frozenset(verbs.union(*map(_list_oracle_names, inner)))
@@ -242,7 +242,7 @@ _PATIENCE = 5.0
 
 
 class ConsumerClosed(BaseException):
-    """Exception raised by a callback to stop the function that calls it, if no item is needed."""
+    """Exception raised by a callback to stop the function that calls it, as no item is needed."""
 
 
 class _CallbackChannel(Generic[Item]):

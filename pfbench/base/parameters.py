@@ -162,7 +162,7 @@ def check_required_parameters(
 
 
 def merge_parameters(alternatives: Mapping[str, Mapping[str, Parameter]]) -> dict[str, Parameter]:
-    """Merge the parameters of several alternatives, and state which alternatives have each one.
+    """Merge the parameters of several alternatives; state which alternatives have each parameter.
 
     If the defaults of a parameter differ, its default in words lists them one by one.
     """
@@ -187,7 +187,7 @@ T = TypeVar("T")
 
 
 class DelegatedAttribute(Generic[T]):
-    """Attribute ``radius = DelegatedAttribute[float]("ball")``, which returns ``self.ball.radius``.
+    """Descriptor: ``radius = DelegatedAttribute[float]("ball")`` reads ``self.ball.radius``.
 
     Parameters
     ----------

@@ -436,7 +436,7 @@ class AlgorithmChecks(RunRecords):
         ]
         if not runs[0].has_same_iterates(runs[1], min(len(run.states) for run in runs)):
             raise CheckFailed(
-                "7 iterations must equal the first 7 of a run of 13, as anytime is declared",
+                "a run of 7 iterations must equal the start of a run of 13, as anytime is declared",
                 "the iterates differ",
                 {"iterations": 7},
                 locate_methods(method, "run", "anytime"),

@@ -240,7 +240,7 @@ def check_equal(
     """
     if np.shape(observed) != np.shape(expected):
         raise CheckFailed(
-            f"{requirement}, so both must have the shape {np.shape(expected)}",
+            f"{requirement}: the result must have the shape {np.shape(expected)}",
             f"shape {np.shape(observed)}",
             arguments,
             locations,

@@ -199,7 +199,7 @@ class SamplerChecks(ProblemChecks):
         return f"within {format_brief(resolution)} an entry, {observed}"
 
     def _choose_batch_size(self, rng: np.random.Generator) -> int:
-        """Return the largest batch size for which the test of the mean takes about its time."""
+        """Return the largest batch size for which the test of the mean keeps to its time limit."""
         x, size = self.space.start(), _SMALLEST
         limit = self.seconds_per_check / (2.0 * _MEAN_POINTS * _BATCHES)
         for _ in range(12):
@@ -226,7 +226,7 @@ class SamplerChecks(ProblemChecks):
         return "; ".join(observed)
 
     def _squares(self, name: str, x: Any, y: Any, rng: Any, rounds: Any) -> Floats:
-        """Return sampled squares; the constant `name` bounds their mean (L_max: their maximum)."""
+        """Return squared gradient errors or change ratios of draws, which `name` should bound."""
         problem, far = self.problem, distance(x, y)
         if name == "sigma2":
             expected = np.ravel(problem.gradient(keep(x)))
@@ -334,7 +334,7 @@ _MEANINGS = {
 
 
 def _mean_is_rejected(deviations: Floats, variance: float, reach: float) -> bool:
-    """Return whether an entry of the deviations, shape (k, d), has a mean other than 0.
+    """Return whether a test rejects that the deviations, shape (k, d), have mean 0 in all entries.
 
     For deviations y of mean 0 and variance at most v, E(1 + l y + l^2 y^2/2) <= exp(l^2 v/2). The
     products of these factors over k independent y exceed exp(k l^2 v/2 + reach) with probability at

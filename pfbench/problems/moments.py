@@ -234,7 +234,7 @@ OF_NORMS: Mapping[str, Measure] = MappingProxyType(
 def norm_constants(
     norm: NormBall | None, L_f: float, other_L_norm_bound: tuple[float, str] | None = None
 ) -> Stated:
-    """Return the constants L_norm, rho, zeta and omega of a norm, with their derivations.
+    """Return the smoothness and the other constants of a norm by name, with their derivations.
 
     Without a norm, return an empty dict.
 

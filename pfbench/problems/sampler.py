@@ -84,8 +84,8 @@ class Sampler(FiniteSum):
         """
         if not isinstance(sample, Draws):
             raise InputError(
-                f"{self.name} is a sampler: pass batch or difference the result of ask.sample(rng, "
-                "size), not indices."
+                f"{self.name} is a sampler: call batch and difference with the result of "
+                "ask.sample(rng, size), not with indices."
             )
         return self.mean_gradient(sample.values, x)
 

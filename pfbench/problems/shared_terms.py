@@ -14,7 +14,7 @@ Drawn = tuple[Integers, Integers, int]
 
 
 class SharedTerms:
-    """Table of an array for each of n components; those stored in one call share one array.
+    """Table of one array for each of n components; arrays stored in one call share their memory.
 
     The memory is 8 n bytes and at most 2 k arrays. Here k is the largest number of calls whose
     arrays were in use at one time.

@@ -94,7 +94,7 @@ class AnswerCheck:
 
 
 def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
-    """Compare the recorded answers with those of `fixed`; compute the gap at each point."""
+    """Compare recorded answers with those of the problem `fixed`; compute the gap at each point."""
     T, mu, R = fixed.horizon, fixed.mu, fixed.set.radius
     height = fixed.L * mu**2 / chain_smoothness()
     coordinates = _row_coordinates_over_scale(fixed, transcript)
@@ -126,7 +126,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
 
 
 def _row_coordinates_over_scale(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
-    """Return the inner products of each recorded point with the chain's directions, divided by mu.
+    """Return the inner products of each recorded point with the chain's directions, over the scale.
 
     The scale mu is that of the chain.
     """

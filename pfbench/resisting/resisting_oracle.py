@@ -232,7 +232,7 @@ class ResistingOracle(CountingBackend):
     # --- inside -------------------------------------------------------------------------------
 
     def _record_point_coordinates(self, x: Floats) -> Floats:
-        """Add x to the span of queries; return <v, x>/mu for each direction v of the chain."""
+        """Add x to the span of queries; return <v, x>/scale for each direction v of the chain."""
         key = fingerprint(x)
         y = self._coordinates.get(key)
         if y is None:

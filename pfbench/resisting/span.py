@@ -143,10 +143,10 @@ class QuerySpan:
         """
         if self.basis.size + (self.T - self.direction_count) >= self.d:
             raise RefusedError(
-                f"the dimension {self.d} is too small, as the algorithm's vectors span "
-                f"{self.basis.size - self.direction_count} dimensions besides the chain's "
-                f"directions, and {self.T - self.direction_count} of these are still to be drawn: "
-                "choose a larger dimension."
+                f"the dimension {self.d} is too small, as the vectors of the run span "
+                f"{self.basis.size} dimensions, and the oracle must still draw "
+                f"{self.T - self.direction_count} directions outside their span: choose a larger "
+                "dimension."
             )
 
 

@@ -44,7 +44,7 @@ class Matroid(ArrayDataclass, ABC):
         return chosen[:count]
 
     def max_basis_exchange(self) -> int:
-        """Return an upper bound of how many elements of one basis can be missing in another.
+        """Return an upper bound of the number of elements of one basis that another basis lacks.
 
         This default returns min(r, d' - r). Here r is the rank, and d' is the number of elements
         that are independent on their own. It calls `is_independent` for each element.
@@ -81,7 +81,7 @@ class UniformMatroid(Matroid):
         return order[: self.k]
 
     def max_basis_exchange(self) -> int:
-        """Return min(k, d - k): exactly so many elements of a basis can be missing in another."""
+        """Return the largest number of elements of one basis that another lacks, min(k, d - k)."""
         return min(self.k, self.d - self.k)
 
 
@@ -139,7 +139,10 @@ class PartitionMatroid(Matroid):
         return order[location < self.capacities[labels]]
 
     def max_basis_exchange(self) -> int:
-        """Return the exact maximum exchange, min(capacity, size - capacity) summed over classes."""
+        """Return the largest number of elements of one basis that another lacks, by class sizes.
+
+        It is the sum of min(capacity, size - capacity) over all classes.
+        """
         sizes = np.bincount(self.labels, minlength=self.capacities.size)
         minimum = np.minimum(self.capacities, sizes)
         return int(np.minimum(minimum, sizes - minimum).sum())
@@ -187,7 +190,7 @@ class GraphicMatroid(Matroid):
         return greedy_forest(order, self.edges, self.node_count)
 
     def max_basis_exchange(self) -> int:
-        """Return min(rank, edges - rank), a bound of how many edges two bases do not share."""
+        """Return min(rank, edges - rank), a bound of the edges of one basis that another lacks."""
         rank = self.greedy_basis(np.arange(self.d)).size
         return min(rank, self.d - rank)
 

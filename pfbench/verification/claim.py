@@ -252,7 +252,7 @@ class Erratum:
 
     @property
     def ruling(self) -> str:
-        """Conclusion about the statement: a key of `CONCLUSIONS`; "wrong" without a dossier."""
+        """Conclusion about the statement, a key of `CONCLUSIONS`; "wrong" if it has no dossier."""
         return "wrong" if self.dossier is None else self.dossier.conclusion
 
     @property

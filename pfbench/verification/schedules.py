@@ -149,7 +149,7 @@ def _is_raised_in_constructor(error: BaseException | None) -> bool:
 
 
 def _request_kind(request: ScheduleRequest) -> tuple[bool, Mapping[str, Any]]:
-    """Return the kind of a request: whether it is practical, and its further parameters."""
+    """Return whether a request is for the practical schedule, and its further parameters."""
     return request.is_practical, request.parameters
 
 

@@ -89,7 +89,7 @@ class ResolvedRun:
 
     @property
     def guarantee(self) -> tuple[Guarantee, float] | None:
-        """Guarantee of the schedule's theorem, and its bound for the given epsilon.
+        """Guarantee of the schedule's theorem, and the bound that it gives for the stated epsilon.
 
         The value is None unless the parameters follow from epsilon by a theorem with a guarantee.
         """

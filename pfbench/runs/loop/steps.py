@@ -225,7 +225,8 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
         words = np.array(self._own, np.uint32).view(dtype)
         if n_words > len(words):
             raise InputError(
-                f"the state of a random stream with hidden seed has only {len(words)} words."
+                f"a random stream with a hidden seed has only {len(words)} words of state, not "
+                f"{n_words}."
             )
         return words[:n_words]
 

@@ -217,7 +217,8 @@ def parse_targets(field: str, value: Any) -> tuple[Stop, ...]:
     noting.raise_collected()
     if len({target.measure for target in stops}) > 1:
         raise InputError(
-            f"{field} must all have the same measure, as runs stop at the hardest target."
+            f"the targets in {field} must all have the same measure, as runs stop at the hardest "
+            "target."
         )
     return tuple(sorted(stops, key=lambda target: -target.target))
 

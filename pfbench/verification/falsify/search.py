@@ -108,7 +108,7 @@ class Search:
         return sorted(entries, key=lambda entry: -entry.ratio)
 
     def try_next_genome(self) -> Entry | None:
-        """Try one more genome: a hard one, a random one, or an earlier one, changed or run longer.
+        """Measure another problem (genome): a hard, a random, a mutated or a longer-running one.
 
         The known hard ones come after some small ones, whose counterexamples are simpler. The
         result is an entry, or None if the genome cannot be measured.

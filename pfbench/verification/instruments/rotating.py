@@ -73,7 +73,7 @@ class RotatingBowl(FiniteSum):
             raise InputError(f"n={self.n} must be even: the signs of the components alternate.")
         if check_integer("d", self.d, minimum=2) & (self.d - 1):
             raise InputError(
-                f"d={self.d} must be a power of 2, so that xor permutes the coordinates."
+                f"d={self.d} must be a power of 2: indices below d are combined by xor."
             )
 
     @cached_property

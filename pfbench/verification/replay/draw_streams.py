@@ -79,7 +79,7 @@ def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[tuple[ReplayCas
 def _fitting_parameters(
     method: Any, form: Mapping[str, Any], sizes: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the parameters `form` with the given sizes set, if the sizes fit them."""
+    """Yield the parameters `form` with the given sizes, if the method can be tested with them."""
     n = sizes["n"]
     # A batch of 1 by default may be set, and is left where it is the size of the stream.
     usual = {f.name: f.default for f in fields(method)}

@@ -152,8 +152,10 @@ def compute_worst_case(
     usual = "fw_gap" if constrained else "gradient_mapping_sq"
     measure = check_choice("measure", measure or usual, MEASURES)
     if (measure == "fw_gap") is not constrained and measure != "suboptimality":
-        kind, other = ("with", "fw_gap") if constrained else ("without", "gradient_mapping_sq")
-        raise InputError(f"{measure} is not defined for methods {kind} lo: take {other}.")
+        queries, other = (
+            ("query", "fw_gap") if constrained else ("do not query", "gradient_mapping_sq")
+        )
+        raise InputError(f"{measure} is not defined for methods that {queries} lo: take {other}.")
     if measure == "suboptimality" and not function_class.convex:
         raise InputError("suboptimality needs a convex function class: set convex=true.")
     recording = record_method(method, function_class.n, steps)

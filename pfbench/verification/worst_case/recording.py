@@ -217,11 +217,16 @@ class _SymbolicOracles(IndexSampling):
         Raise `NonlinearMethodError` if the coefficient of the start is not `start_coefficient`.
         """
         if not isinstance(x, np.ndarray) or x.shape != (len(self._basis),):
-            raise NonlinearMethodError("the method queries or yields a point of a wrong shape")
+            raise NonlinearMethodError(
+                "the method queries or yields a point whose shape is not that of the start"
+            )
         product = self._decode @ _unwrap(x)
         if not np.isfinite(product).all() or abs(product[0] - start_coefficient) > _CLOSE:
             vector = "a point" if start_coefficient else "a direction"
-            raise NonlinearMethodError(f"the method uses {vector} that depends on the origin")
+            raise NonlinearMethodError(
+                f"the method uses {vector} that depends on the origin (in it, the start must have "
+                f"the coefficient {start_coefficient:g})"
+            )
         return np.asarray(product)
 
     def component(self, i: int, x: Any) -> Any:
@@ -284,7 +289,9 @@ class _SymbolicOracles(IndexSampling):
             request = self.coefficients(x - lam * g, 1.0)
             return self.start() + self._answer(PROX, request, length=lam)
         if not self._smooth:
-            raise NonlinearMethodError("the method queries a projection or a proximal map")
+            raise NonlinearMethodError(
+                "the method queries a projection or a proximal map, which is not linear"
+            )
         return x - lam * g
 
     def __getattr__(self, name: str) -> Callable[..., Never]:
@@ -293,7 +300,9 @@ class _SymbolicOracles(IndexSampling):
             raise AttributeError(f"the oracles have no attribute {name!r}")
 
         def refuse(*arguments: Any) -> Never:
-            raise NonlinearMethodError(f"the method queries {_UNSUPPORTED[name]}")
+            raise NonlinearMethodError(
+                f"the method queries {_UNSUPPORTED[name]}, which worst cases do not support"
+            )
 
         return refuse
 
