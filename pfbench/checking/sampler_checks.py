@@ -240,7 +240,7 @@ class SamplerChecks(ProblemChecks):
         return np.square(ratios)
 
     def _check_constant_by_draws(self, name: str, upper: float) -> str:
-        """Test a constant by single draws at the most suspicious of several points.
+        """Test a constant by single draws, at the most suspicious of several points or pairs.
 
         The mean of the nonnegative squares is tested by an e-process, which is valid for every
         distribution of them.

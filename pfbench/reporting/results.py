@@ -76,7 +76,7 @@ class RunGroup:
 
     @property
     def groups_by_tuning(self) -> "list[RunGroup]":
-        """Groups of the algorithm's runs tuned for easier targets, with this group as the last."""
+        """Groups of the algorithm's runs by the targets of their tuning; this group comes last."""
         groups = {part.plans: part for _, part in self.groups_by_target if part.plans != self.plans}
         return [*groups.values(), self]
 

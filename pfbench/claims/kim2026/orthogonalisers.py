@@ -135,12 +135,13 @@ def smallest_start_reaching(steps: int) -> float:
 
 
 def check_invariant_interval(trial: Trial) -> Evidence:
-    """Test that the quintic maps an interval I to itself and, in q steps, all s >= REACHED[q] to I.
+    """Test that the quintic maps an interval to itself and, in a few steps, a larger one into it.
 
-    Both the polynomial and the linear minimisation under test are checked. The polynomial has two
-    positive critical points, so its extremes on an interval are at these points or at the ends.
-    The polynomial increases below the first critical point, so the least s that enters I in q
-    steps is found by inversion.
+    The interval is I = [LOW, HIGH], and q steps map all s >= REACHED[q] to I. Both the polynomial
+    and the linear minimisation under test are checked. The polynomial has two positive critical
+    points, so its extremes on an interval are at these points or at the ends. The polynomial
+    increases below the first critical point, so the least s that enters I in q steps is found by
+    inversion.
     """
     points = np.array([*positive_quintic_critical_points(), LOW, HIGH])
     top, bottom, *ends = map(float, map_singular_values([QUINTIC], points))

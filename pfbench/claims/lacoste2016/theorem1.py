@@ -64,7 +64,7 @@ def min_decrease(gap: float, C: float) -> float:
 
 
 def unit_bound_of_decrease_ratio(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return 1, the bound of the promised decrease ((9) of lacoste2016) over the actual one."""
+    """Return 1, the bound of the ratio of the decrease that (9) promises to the actual decrease."""
     return 1.0
 
 

@@ -68,11 +68,11 @@ def check(trial: Trial) -> Evidence:
 def _final_gap_ratio_and_distance_ratios(
     trial: Trial, problem: KnownQuadratic, squared_error: float
 ) -> tuple[float, list[float]]:
-    """Return a run's final gap and its squared distances to the minimiser, divided by their units.
+    """Return the final gap and squared distances to the minimiser of a run, relative to bounds.
 
-    The unit of the gap is sigma_hat eps_stat^2, and the run is scheduled to reach it. The squared
-    distances |y - theta_hat|^2 are those at all points y with at most this gap. The unit of the
-    squared distances is eps_stat^2.
+    The gap is divided by sigma_hat eps_stat^2, and the run is scheduled to reach this gap. The
+    squared distances |y - theta_hat|^2 are those at all points y with at most this gap, divided by
+    eps_stat^2.
     """
     tested, target = from_quadratic(problem), problem.sigma_hat * squared_error
     ratios = [0.0]

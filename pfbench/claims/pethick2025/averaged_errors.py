@@ -200,9 +200,10 @@ def check_error_recursion(
 def _measure_errors(
     trial: Trial, problem: HorizonProblem, *, is_alpha_constant: bool, is_constrained: bool
 ) -> tuple[Floats, float, dict[str, float]]:
-    """Return the squared gradient errors u_1 .. u_K, the longest step for gamma = 1, and constants.
+    """Return the squared gradient errors of all K iterations, and numbers that enter their bounds.
 
-    `reach` is the longest step for gamma = 1. The constants are L_f, sigma and s = reach gamma.
+    The numbers are `reach`, the longest step for gamma = 1, and the constants L_f, sigma and
+    s = reach gamma.
     """
     c = norm_constants(problem)
     step = c["K"] ** -0.75
