@@ -370,7 +370,7 @@ STREAM = np.random.default_rng(8)
         ({"sample_grad": lambda S, x: np.array([np.nan, 0.0])}, "NaN"),
         ({"sample_grad": lambda S, x: S @ np.ones(5)}, r"sample_grad\(S, x\) raised"),
         ({"sample_grad": None}, "must be given together"),
-        ({"components": (3, lambda x, indices: x)}, "not with components"),
+        ({"components": (3, lambda x, indices: x)}, "without components"),
     ],
 )
 def test_wrong_functions_are_refused_before_any_run(parts, message):
