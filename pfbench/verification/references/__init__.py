@@ -15,9 +15,9 @@ x
 rng
     ``rng.integers(ask.n, size=b)`` draws a batch, ``rng.random() < p`` flips a coin,
     ``int(rng.integers(m))`` picks one of the next m points, ``rng.choice(ask.n, size=b,
-    replace=False)`` draws a subset and ``rng.choice(ask.n, size=b, p=q)`` a batch by other chances,
-    ``rng.multinomial(b, q)`` the counts of a batch. In a replay a batch is resolved when it is
-    first queried: pass it to an oracle unchanged, and do not read its entries before.
+    replace=False)`` draws a subset and ``rng.choice(ask.n, size=b, p=q)`` a batch by other chances.
+    In a replay a batch is resolved when it is first queried: pass it or its slices to an oracle
+    unchanged, and do not read its entries before.
 s
     The parameters, by the names of the catalogue, and the functions
 ``s.condg(ask, l, u, lam, eta)`` and ``s.line_search(value, upper, *other_steps)``, which a

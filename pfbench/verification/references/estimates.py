@@ -179,8 +179,9 @@ def spider_by_smoothness(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
             g = ask.gradient(x)
         else:
             S = rng.choice(ask.n, size=s.batch, p=q)
-            changes = (ask.difference(np.array([i]), x, before) / (ask.n * q[i]) for i in S)
-            g = g + sum(changes) / s.batch
+            for k in range(s.batch):
+                change = ask.difference(S[k : k + 1], x, before)
+                g = g + change / (ask.n * q[S[k]] * s.batch)
         before, x = x, (yield g)
 
 
@@ -287,14 +288,18 @@ def zerosarah_from_zeros(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     lam = s.table_weight
     x = yield
     a = np.zeros((ask.n, *x.shape))
-    S = np.asarray(rng.integers(ask.n, size=s.batch))
-    new = np.array([ask.batch(np.array([i]), x) for i in S])
+    S = rng.integers(ask.n, size=s.batch)
+    new = _query_one_by_one(ask, S, x)
     g = new.mean(axis=0)
     a[S] = new
     while True:
         before, x = x, (yield g)
-        S, mean = np.asarray(rng.integers(ask.n, size=s.batch)), a.mean(axis=0)
-        old = np.array([ask.batch(np.array([i]), before) for i in S])
-        new = np.array([ask.batch(np.array([i]), x) for i in S])
+        S, mean = rng.integers(ask.n, size=s.batch), a.mean(axis=0)
+        old, new = _query_one_by_one(ask, S, before), _query_one_by_one(ask, S, x)
         g = (1.0 - lam) * (g - (old - a[S]).mean(axis=0)) + lam * mean + (new - a[S]).mean(axis=0)
         a[S] = new
+
+
+def _query_one_by_one(ask: Any, S: Any, x: Any) -> Any:
+    """Return the gradients at x of the components in S, one in each row."""
+    return np.array([ask.batch(S[k : k + 1], x) for k in range(len(S))])

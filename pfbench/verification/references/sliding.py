@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from pfbench.base.sample import Sample
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
 from pfbench.verification.references.estimates import EstimateGenerator, steps_along
@@ -80,7 +77,7 @@ def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
             gamma, beta = 2.0 / (k + 1.0), 3.0 * L / k
             z = (1.0 - gamma) * y + gamma * x
             g = (
-                ask.difference(_draw_indices_or_counts(rng, ask.n, m), z, theta) + mean
+                ask.difference(rng.integers(ask.n, size=m), z, theta) + mean
                 if m
                 else ask.gradient(z)
             )
@@ -88,15 +85,6 @@ def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
             y = (1.0 - gamma) * y + gamma * x
             yield State(y, z, g)
         theta = y
-
-
-def _draw_indices_or_counts(rng: Any, n: int, m: int) -> Any:
-    """Return m uniform indices below n as an array; if m > n, as a `Sample` with counts."""
-    if m <= n:
-        return rng.integers(n, size=m)
-    counts = rng.multinomial(m, np.full(n, 1.0 / n))
-    (sample,) = np.nonzero(counts)
-    return Sample(sample, counts[sample])
 
 
 def cgs_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:

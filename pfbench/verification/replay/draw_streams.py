@@ -133,10 +133,11 @@ def examine_draw_law(
     coin_chance
         The probability of heads of a coin; None if no coin is flipped.
     """
-    batches, weighted, subsets, coins, picks = (
-        [draw for log in logs for draw in getattr(log, kind)]
-        for kind in ("batches", "weighted", "subsets", "coins", "picks")
+    batches, weighted, subsets = (
+        [draw for log in logs for draw in log.list_batches(kind)]
+        for kind in ("batches", "weighted", "subsets")
     )
+    coins, picks = ([draw for log in logs for draw in getattr(log, k)] for k in ("coins", "picks"))
     results = list[DrawLawResult]()
     if batches:
         results.append(_test_batches(batches, n))

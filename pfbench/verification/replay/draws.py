@@ -1,19 +1,12 @@
-"""Random draws that are inferred from recorded queries, and a generator that returns them."""
+"""Random draws that are inferred from recorded queries, and the choices made in doing so."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 
 DrawLog = list[tuple[int, Integers]]
-"""(step, batch) pairs."""
-
-
-class DrawNeededNowError(Exception):
-    """Exception raised if a reference reads drawn indices that no query has revealed yet."""
+"""(step, batch) pairs; the indices of a batch are -1 until a query reveals them."""
 
 
 @dataclass

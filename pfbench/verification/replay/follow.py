@@ -14,7 +14,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.errors import format_error_with_notes
 from pfbench.base.state import State
 from pfbench.verification.references import REFERENCES
-from pfbench.verification.replay.draws import DrawNeededNowError, ResolvedDraws
+from pfbench.verification.replay.draws import ResolvedDraws
 from pfbench.verification.replay.judges import RecordedChoiceJudges
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
 from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
@@ -86,17 +86,12 @@ def follow_transcript(transcript: Transcript, algorithm: Any) -> ReplayOutcome:
         The built-in method with the parameters of the run.
     """
     forced: list[int] | None = []
-    eager, best, best_forced = False, ReplayOutcome(-1), list[int]()
+    best, best_forced = ReplayOutcome(-1), list[int]()
     readings, total = MAX_READINGS, 0
     while forced is not None and readings and total < MAX_REPLAYS:
-        replay = ReplayOracles(transcript, forced, eager=eager)
+        replay = ReplayOracles(transcript, forced)
         try:
             steps = _replay_and_compare_steps(replay, algorithm)
-        except DrawNeededNowError:
-            if eager:
-                raise
-            eager = True
-            continue
         except MismatchError as error:
             outcome = ReplayOutcome(
                 error.step,
@@ -113,7 +108,7 @@ def follow_transcript(transcript: Transcript, algorithm: Any) -> ReplayOutcome:
         return ReplayOutcome(steps, notes=replay.notes, log=replay.log)
     best.is_cut_short = forced is not None and total == MAX_REPLAYS
     best.decided_by_rounding = not best.has_fewer_states and any(
-        _is_mismatch_moved_by_noise(transcript, algorithm, best.steps, best_forced, eager, seed)
+        _is_mismatch_moved_by_noise(transcript, algorithm, best.steps, best_forced, seed)
         for seed in range(PERTURBATIONS)
     )
     return best
@@ -129,11 +124,11 @@ def _describe_query_before(replay: ReplayOracles, error: MismatchError) -> str:
 
 
 def _is_mismatch_moved_by_noise(
-    transcript: Transcript, algorithm: Any, step: int, forced: list[int], eager: bool, seed: int
+    transcript: Transcript, algorithm: Any, step: int, forced: list[int], seed: int
 ) -> bool:
     """Return whether a perturbation as small as rounding errors removes or moves a mismatch."""
     noise = np.random.default_rng(seed)
-    replay = ReplayOracles(transcript, forced, eager=eager, noise=noise)
+    replay = ReplayOracles(transcript, forced, noise=noise)
     try:
         _replay_and_compare_steps(replay, algorithm)
     except MismatchError as error:
@@ -157,7 +152,7 @@ def _replay_and_compare_steps(replay: ReplayOracles, algorithm: Any) -> int:
     reference = REFERENCES[algorithm.name]
     replay.begin_step(0, transcript.start)
     step = 0
-    for state in reference(replay, transcript.start.copy(), replay.rng, parameters):
+    for state in reference(replay, transcript.start.copy(), replay, parameters):
         if step == len(transcript.states):
             if not transcript.is_complete:
                 return step

@@ -7,17 +7,9 @@ from typing import Any, Never
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.sample import IndexSampling, Indices, Sample
 from pfbench.points import FactoredMatrix
 from pfbench.points.atoms import Factors
-from pfbench.verification.replay.draws import (
-    DeferredDraw,
-    DrawLog,
-    DrawNeededNowError,
-    ReadingDecisions,
-    ReplayGenerator,
-    ResolvedDraws,
-)
+from pfbench.verification.replay.draws import DrawLog, ReadingDecisions, ResolvedDraws
 from pfbench.verification.replay.matching import (
     FULL_KINDS,
     PendingPart,
@@ -30,7 +22,6 @@ from pfbench.verification.replay.recorded_run import (
     RecordedQuery,
     Transcript,
     copy_dense,
-    expand_sample,
 )
 
 
@@ -52,8 +43,11 @@ class MismatchError(Exception):
         self.step, self.reason, self.query = step, reason, query
 
 
-class ReplayOracles(IndexSampling):
-    """Oracles and random draws of a reference that is compared with a recorded run.
+class ReplayOracles:
+    """Oracles and random stream of a reference that is compared with a recorded run.
+
+    The stream's methods are called like those of a NumPy generator. A drawn batch is an array whose
+    indices are -1. They are inferred, and set in place, when the batch is first queried.
 
     Parameters
     ----------
@@ -61,15 +55,11 @@ class ReplayOracles(IndexSampling):
         The recorded run.
     forced
         Options that the first decisions take; see `ReadingDecisions`.
-    eager
-        Whether the draws of a batch are inferred before its first query.
     noise
         Random stream of perturbations of the answers; None for no perturbation.
 
     Attributes
     ----------
-    rng
-        The stream of the reference.
     log
         The draws so far.
     notes
@@ -83,17 +73,15 @@ class ReplayOracles(IndexSampling):
         transcript: Transcript,
         forced: Sequence[int] = (),
         *,
-        eager: bool = False,
         noise: np.random.Generator | None = None,
     ) -> None:
         problem = transcript.problem
         self.transcript, self.window = transcript, QueryWindow(transcript)
         self.decisions = ReadingDecisions(forced)
-        self.eager, self.noise = eager, noise
+        self.noise = noise
         self.backend: Any = problem.open(np.random.default_rng(transcript.seed))
         self.n, self.D = problem.n, problem.set.diameter
         self.log, self.notes = ResolvedDraws(), list[str]()
-        self.rng = ReplayGenerator(self)
         self.step = 0
         self.position: Floats = transcript.start
         self.previous: Floats = transcript.start
@@ -117,7 +105,7 @@ class ReplayOracles(IndexSampling):
         self.snapshot = x
         return self.answer(self.backend.gradient, x)
 
-    def batch(self, sample: Indices, x: Floats) -> Any:
+    def batch(self, sample: Integers, x: Floats) -> Any:
         """Return the mean of the sampled component gradients at x.
 
         Mark the recorded queries of these components as matched.
@@ -125,25 +113,22 @@ class ReplayOracles(IndexSampling):
         self.match_batch(sample, x)
         return self.answer(self.backend.batch, sample, x)
 
-    def difference(self, sample: Any, x: Floats, y: Floats) -> Any:
+    def difference(self, sample: Integers, x: Floats, y: Floats) -> Any:
         """Return the mean over a sample of grad f_i(x) - grad f_i(y).
 
         Mark the recorded queries of these components as matched.
         """
         window = self.window
         if window.are_points_equal(x, y):
-            components = self._match_difference_of_equal_points(x, y, len(sample))
+            components = self._match_difference_of_equal_points(x, len(sample))
             if components is None:
                 return 0.0 * self.answer(self.backend.gradient, x)
-            if self.is_unresolved(sample):
-                sample.resolve(components, is_logged=False)
-        else:
-            parts = window.pending_gradients(x)
-            both = [part for part in parts if window.is_part_of_difference(part, x, y)]
-            is_first_use = self.is_unresolved(sample)
-            is_whole = is_first_use and count_components(both) >= len(sample)
-            self.match_batch(sample, x, both if is_whole else parts)
-            self.match_batch(sample, y)
+            return self.answer(self.backend.difference, components, x, y)
+        parts = window.pending_gradients(x)
+        both = [part for part in parts if window.is_part_of_difference(part, x, y)]
+        is_whole = self.is_unresolved(sample) and count_components(both) >= len(sample)
+        self.match_batch(sample, x, both if is_whole else parts)
+        self.match_batch(sample, y)
         return self.answer(self.backend.difference, sample, x, y)
 
     def value(self, x: Floats) -> float:
@@ -195,39 +180,26 @@ class ReplayOracles(IndexSampling):
 
     # --- draws ------------------------------------------------------------------------------------
 
-    def draw(self, size: int, log: DrawLog) -> Integers:
-        """Return a batch of `size` indices that are inferred when the batch is first queried.
+    def integers(self, high: int, size: int | None = None) -> Any:
+        """Return the indices of a batch; if `size` is None, the index of a picked iterate."""
+        return self._pick(high) if size is None else self._draw(size, self.log.batches)
 
-        If `eager`, the indices are inferred at once.
-        """
-        if self.eager:
-            return self.draw_now(size, log)
-        return DeferredDraw.make_unresolved(size, log, self.step)
+    def choice(
+        self, n: int, size: int, *, replace: bool = True, p: Floats | None = None
+    ) -> Integers:
+        """Return a batch drawn with or without replacement, or with the probabilities p."""
+        if p is not None:
+            self.log.chances = p
+            return self._draw(size, self.log.weighted)
+        return self._draw(size, self.log.batches if replace else self.log.subsets)
 
-    def draw_now(self, size: int, log: DrawLog) -> Integers:
-        """Return a batch of `size` indices, inferred from the first unmatched queries.
+    def _draw(self, size: int, log: DrawLog) -> Integers:
+        batch = np.full(size, -1, dtype=np.int64)
+        log.append((self.step, batch))
+        return batch
 
-        The queries of these components remain unmatched.
-        """
-        window = self.window
-        for first in window.pending:
-            if first.query.kind in COMPONENT_KINDS:
-                x = first.point
-                # A difference of equal points has its batch at both, which is one draw.
-                parts = [
-                    part
-                    for part in window.pending_gradients(x)
-                    if part.index == 0 or not window.is_part_of_difference(part, x, x)
-                ]
-                chosen = window.choose_components(parts, size)
-                if chosen is not None:
-                    log.append((self.step, chosen[1]))
-                    return chosen[1]
-        # Nothing may be queried where the points of a difference coincide.
-        return np.zeros(size, dtype=np.int64)
-
-    def coin(self) -> bool:
-        """Return whether the coin showed heads, i.e. a full gradient was queried at the iterate."""
+    def random(self) -> float:
+        """Return 0 if a coin showed heads, i.e. a full gradient was queried; else return 1."""
         window, x = self.window, self.position
         full = window.find(RecordedQuery("gradient", (x,)))
         parts = window.pending_gradients(x)
@@ -245,9 +217,9 @@ class ReplayOracles(IndexSampling):
         else:
             heads = full is not None
         self.log.coins.append((self.step, heads))
-        return heads
+        return 0.0 if heads else 1.0
 
-    def pick(self, count: int) -> int:
+    def _pick(self, count: int) -> int:
         """Return the index, from 0 to `count` - 1, of the point that the recorded run picked.
 
         The picked point is recognised by the next query of a full gradient, or by the output. If
@@ -291,43 +263,39 @@ class ReplayOracles(IndexSampling):
         """Return whether the recorded run has a state after this step."""
         return step < len(self.transcript.states)
 
-    def is_unresolved(self, sample: Any) -> bool:
+    @staticmethod
+    def is_unresolved(sample: Integers) -> bool:
         """Return whether a sample is drawn, but not inferred yet."""
-        if isinstance(sample, Sample) or not len(sample) or int(sample[0]) >= 0:
-            return False
-        if not isinstance(sample, DeferredDraw):
-            raise DrawNeededNowError
-        return True
+        return len(sample) > 0 and int(sample[0]) < 0
 
-    def match_sample(self, sample: Any, x: Floats, parts: Sequence[PendingPart]) -> bool:
+    def match_sample(self, sample: Integers, x: Floats, parts: Sequence[PendingPart]) -> bool:
         """Mark a sample's components as matched; infer them first if they are unknown.
 
         Return whether all components of a known sample were recorded in the queries `parts` at x.
         """
         if not self.is_unresolved(sample):
-            return self.window.consume_components(parts, expand_sample(sample))
+            return self.window.consume_components(parts, sample)
         chosen = self.window.choose_components(parts, len(sample))
         if chosen is None:
             total = count_components(parts)
             words = f"a batch of {len(sample)} components, of which {total} were recorded,"
             self.raise_mismatch(f"queries {words} at {self.describe_point(x)}", *COMPONENT_KINDS)
         self.window.consume_components(*chosen)
-        sample.resolve(chosen[1])
+        sample[:] = chosen[1]
         return True
 
     def match_batch(
-        self, sample: Any, x: Floats, parts: Sequence[PendingPart] | None = None
+        self, sample: Integers, x: Floats, parts: Sequence[PendingPart] | None = None
     ) -> None:
         """Match a sample of component gradients at x with recorded queries; see `match_sample`."""
         if self.match_sample(
             sample, x, self.window.pending_gradients(x) if parts is None else parts
         ):
             return
-        expected = expand_sample(sample)
-        if len(expected) == self.n == len(np.unique(expected)):
+        if len(sample) == self.n == len(np.unique(sample)):
             self._match_full_gradient(x, "a batch of all components")
             return
-        words = f"queries the same batch of {_format_indices(expected)} at {self.describe_point(x)}"
+        words = f"queries the same batch of {_format_indices(sample)} at {self.describe_point(x)}"
         self.raise_mismatch(words, *COMPONENT_KINDS)
 
     def raise_mismatch(self, action: str, *kinds: str) -> Never:
@@ -349,10 +317,8 @@ class ReplayOracles(IndexSampling):
 
     def for_backend(self, argument: Any) -> Any:
         """Return a point or sample in the form that the problem takes: factored or plain array."""
-        if isinstance(argument, DeferredDraw):
-            return np.array(argument, subok=False)
         pattern = self.transcript.pattern
-        if pattern is None or isinstance(argument, Sample) or argument.dtype.kind == "i":
+        if pattern is None or argument.dtype.kind == "i":
             return argument
         u, s, vt = np.linalg.svd(argument, full_matrices=False)
         return FactoredMatrix.from_factors(pattern, Factors(s, u.T, vt))
@@ -397,31 +363,21 @@ class ReplayOracles(IndexSampling):
         ):
             self.raise_mismatch(f"queries {subject} at {self.describe_point(x)}", *FULL_KINDS)
 
-    def _match_difference_of_equal_points(self, x: Floats, y: Floats, size: int) -> Integers | None:
-        """Return the components of a recorded gradient difference whose two points are equal.
+    def _match_difference_of_equal_points(self, x: Floats, size: int) -> Integers | None:
+        """Return the components of a recorded gradient difference both of whose points are x.
 
-        Mark these components as matched, which may be those of two batches. Return None if the
-        recorded run has no such query.
+        Mark these components as matched at both points, which may be in two batches. Return None
+        if the recorded run has no such query.
         """
-        window = self.window
-        both = [part for part in window.pending if window.is_part_of_difference(part, x, y)]
-        both = [part for part in both if part.query.kind == "difference"]
-        firsts, seconds = ([part for part in both if part.index == k] for k in range(2))
-        chosen = window.choose_components(firsts, size)
-        if chosen is not None:
-            window.consume_components(*chosen)
-            window.consume_components(seconds, chosen[1])
-            return chosen[1]
-        chosen = window.choose_components(
-            window.pending_gradients(x, frozenset({"batch"})), 2 * size
-        )
+        parts = self.window.pending_gradients(x, frozenset({"batch", "difference"}))
+        chosen = self.window.choose_components(parts, 2 * size)
         if chosen is None:
             return None
-        order = np.argsort(chosen[1], kind="stable")
-        if not np.array_equal(chosen[1][order[::2]], chosen[1][order[1::2]]):
+        ordered = np.sort(chosen[1])
+        if not np.array_equal(ordered[::2], ordered[1::2]):
             return None
-        window.consume_components(*chosen)
-        return chosen[1][np.sort(order[::2])]
+        self.window.consume_components(*chosen)
+        return ordered[::2]
 
 
 class ReplayHessianAtPoint:
@@ -452,14 +408,14 @@ class ReplayHessianAtPoint:
         self._require_match()
         return replay.answer(self._hessian.product, x, y)
 
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Any:
+    def batch(self, sample: Integers, x: Floats, y: Floats) -> Any:
         """Return the product of the mean of the sampled component Hessians with x - y."""
         replay, window = self._replay, self._replay.window
         parts = window.pending_hessian_products(self._base, x, y)
         if window.are_points_equal(x, y) and not parts:
             return 0.0 * replay.answer(self._hessian.product, x, y)
         if not replay.match_sample(sample, self._base, parts):
-            batch = _format_indices(expand_sample(sample))
+            batch = _format_indices(sample)
             self._raise_mismatch(f"multiplies the Hessians of the same batch of {batch}", x, y)
         self._require_match()
         return replay.answer(self._hessian.batch, sample, x, y)
@@ -489,40 +445,44 @@ class ReplayTable:
         """Mean of the stored gradients over all components."""
         return self._replay.answer(lambda: self._table.mean)
 
-    def difference(self, sample: Indices, x: Floats) -> Any:
+    def difference(self, sample: Integers, x: Floats) -> Any:
         """Return the mean over a sample of grad f_i(x) - a_i, where a_i is the stored gradient."""
-        self._match_sample("table.difference", sample, x)
-        return self._replay.answer(self._table.difference, sample, x)
+        indices = self._match_sample("table.difference", sample, x)
+        return self._replay.answer(self._table.difference, indices, x)
 
-    def replace(self, sample: Indices, x: Floats) -> Any:
+    def replace(self, sample: Integers, x: Floats) -> Any:
         """Store grad f_i(x) of the sampled components; return the mean change of the gradients."""
-        self._match_sample("table.replace", sample, x)
-        return self._replay.answer(self._table.replace, sample, x)
+        indices = self._match_sample("table.replace", sample, x)
+        return self._replay.answer(self._table.replace, indices, x)
 
-    def _match_sample(self, kind: str, sample: Any, x: Floats) -> None:
-        """Match a sample at x with recorded queries of the table or else of component gradients."""
+    def _match_sample(self, kind: str, sample: Integers, x: Floats) -> Integers:
+        """Match a sample at x with recorded queries of the table or else of component gradients.
+
+        Return its indices. The sample itself remains unknown if repeated components were queried
+        once, as the queries do not show then which components were drawn repeatedly.
+        """
         replay, window, size = self._replay, self._replay.window, len(sample)
         parts = window.pending_gradients(x)
         own = [part for part in parts if part.query.kind == kind]
         total = count_components(parts)
         if not replay.is_unresolved(sample):
-            if not (own and window.consume_components(own, expand_sample(sample))):
+            if not (own and window.consume_components(own, sample)):
                 replay.match_batch(sample, x, parts)
         elif count_components(own) >= size:
             replay.match_batch(sample, x, own)
         elif kind == "table.difference":
             # The batch of `replace` may have been queried first.
             if total > size and replay.decisions.choose_option(replay.step, 2, 0) == 1:
-                sample.resolve(join_components(parts)[-size:])
+                sample[:] = join_components(parts)[-size:]
             replay.match_batch(sample, x, parts)
         else:
             stored = join_components(parts)
             if 0 < total < size and len(np.unique(stored)) == total:
                 window.consume_components(parts, stored)
                 replay.notes.append("a component that is stored once is queried once")
-                sample.resolve(np.resize(stored, size), is_logged=False)
-            else:
-                replay.match_batch(sample, x, parts)
+                return np.resize(stored, size)
+            replay.match_batch(sample, x, parts)
+        return sample
 
 
 def _format_indices(indices: Integers) -> str:
