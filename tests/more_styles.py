@@ -1,7 +1,4 @@
-"""More right methods in styles of strangers: how they draw, keep, loop and divide the work.
-
-With those of `own_styles` and of the tests at size these are forty.
-"""
+"""More right methods in styles of strangers: how they draw, keep, loop and divide the work."""
 
 import itertools
 import math
@@ -9,12 +6,10 @@ import random
 from collections import deque
 from dataclasses import dataclass, field
 
-import numba
 import numpy as np
 from own_styles import Plain, SlidingVR
 
 from pfbench.base.protocols import State
-from pfbench.base.sample import Sample
 
 
 class Sgd(Plain):
@@ -56,29 +51,6 @@ class Standard(Sgd):
 
     def draw(self, rng, n):
         return np.array(rng.choices(range(n), k=self.b))
-
-
-@numba.njit
-def scaled_down(uniform, n):
-    found = np.empty(uniform.size, np.int64)
-    for k in range(uniform.size):
-        found[k] = min(n - 1, int(uniform[k] * n))
-    return found
-
-
-class Compiled(Sgd):
-    """Indices from a compiled loop over uniform numbers."""
-
-    def draw(self, rng, n):
-        return scaled_down(rng.random(self.b), n)
-
-
-class Multinomial(Sgd):
-    """How often each component is drawn, at once."""
-
-    def draw(self, rng, n):
-        often = rng.multinomial(self.b, np.full(n, 1.0 / n))
-        return Sample(np.flatnonzero(often), often[often > 0])
 
 
 class Rejected(Sgd):
@@ -221,29 +193,6 @@ class TwoCalls(Plain):
                 yield State(x, at, g)
 
 
-class Dictionary(Plain):
-    """SAGA Frank-Wolfe whose table is a dictionary, and its mean a running sum."""
-
-    requires = frozenset({"batch", "lo"})
-
-    def __init__(self, iterations, step, batch):
-        self.T, self.gamma, self.b = iterations, step, batch
-
-    def run(self, ask, x, rng):
-        table = {i: ask.batch(np.array([i]), x) for i in range(ask.n)}
-        total = np.sum(list(table.values()), axis=0)
-        for _ in range(self.T):
-            I, J = (rng.integers(ask.n, size=self.b) for _ in range(2))  # noqa: E741
-            old = np.mean([table[i] for i in I], axis=0)
-            g = ask.batch(I, x) - old + total / ask.n
-            fresh = {int(j): ask.batch(np.array([j]), x) for j in J}
-            for j, one in fresh.items():
-                total = total + one - table[j]
-            table |= fresh
-            at, x = x, x + self.gamma * (ask.lo(g) - x)
-            yield State(x, at, g)
-
-
 class OwnCoin(Plain):
     """PAGE whose coin is a binomial number, flipped before the step is made."""
 
@@ -263,47 +212,6 @@ class OwnCoin(Plain):
                     g = ask.gradient(x)
                 else:
                     g = g + ask.difference(rng.integers(ask.n, size=self.b), x, at)
-
-
-class Outs(Plain):
-    """SVRG Frank-Wolfe in arrays that are written over."""
-
-    requires = frozenset({"gradient", "difference", "lo"})
-
-    def __init__(self, iterations, step, batch, period):
-        self.T, self.gamma, self.b, self.m = iterations, step, batch, period
-
-    def run(self, ask, x0, rng):
-        x, at, w, mean, g = (np.array(x0) for _ in range(5))
-        for t in range(self.T):
-            np.copyto(at, x)
-            if t % self.m:
-                np.add(mean, ask.difference(rng.integers(ask.n, size=self.b), x, w), out=g)
-            else:
-                np.copyto(w, x)
-                np.copyto(mean, ask.gradient(x))
-                np.copyto(g, mean)
-            np.multiply(x, 1.0 - self.gamma, out=x)
-            np.add(x, self.gamma * np.asarray(ask.lo(g)), out=x)
-            yield State(x, at, g)
-
-
-class Averaged(Plain):
-    """Frank-Wolfe's open loop as a weighted mean of vertices."""
-
-    requires = frozenset({"gradient", "lo"})
-    deterministic, output = True, "last"
-
-    def __init__(self, iterations, step):
-        if step != "open-loop":
-            raise ValueError(f"step={step!r}: there is open-loop alone")
-        self.T = iterations
-
-    def run(self, ask, x, rng):
-        for t in range(self.T):
-            g = ask.gradient(x)
-            at, x = x, (t * x + 2 * ask.lo(g)) / (t + 2)
-            yield State(x, at, g)
 
 
 class Stricter(SlidingVR):
@@ -407,13 +315,10 @@ class SummedMomentum(Plain):
 
 
 STYLES = (
-    *((kind, "prox-sgd") for kind in (Legacy, Standard, Compiled, Multinomial, Rejected, Philox)),
+    *((kind, "prox-sgd") for kind in (Legacy, Standard, Rejected, Philox)),
     *((kind, "prox-sgd") for kind in (Pipeline, Residues, Halved, Closed, Dataclass, Reservoir)),
     (TwoCalls, "prox-svrg"),
-    (Dictionary, "sagafw"),
     (OwnCoin, "prox-page"),
-    (Outs, "svfw"),
-    (Averaged, "frank-wolfe"),
     (Stricter, "ncgs-vr"),
     (Momentum, "momentum-sfw"),
     *((kind, "spider") for kind in (OneOption, StopsAtStart)),

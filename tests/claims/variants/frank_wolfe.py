@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from claims.variants.common import Options, Own
+from claims.variants.common import Own
 
 import pfbench as pf
 
@@ -113,44 +113,3 @@ class ShrinkingBalls(Own):
             old, x = x, ask.local_lo(x, 3.0 * g, radius)
             radius *= (k + 2) / (k + 3)
             yield pf.State(x, old, g)
-
-
-class SfwFunction(Options, Own):
-    """A batch, a vertex, a step."""
-
-    variant_of = "sfw"
-    requires = frozenset({"batch", "lo"})
-
-    def run(self, ask, x, rng):
-        for S in (rng.choice(ask.n, self.batch) for _ in range(self.iterations)):
-            g = ask.batch(S, x)
-            at, x = x, pf.combine(x, ask.lo(g), self.step)
-            yield pf.State(x, at, g)
-
-
-class SagafwObject(Own):
-    """The table and its estimate in an object."""
-
-    variant_of = "sagafw"
-    requires = frozenset({"table", "lo"})
-
-    class Saga:
-        def __init__(self, ask, x, size, rng):
-            self.table, self.n, self.size, self.rng = ask.table(x), ask.n, size, rng
-
-        def __call__(self, x):
-            I, J = (self.rng.integers(0, self.n, self.size) for _ in range(2))  # noqa: E741
-            mean = self.table.mean.copy()
-            g = self.table.difference(I, x) + mean
-            self.table.replace(J, x)
-            return g
-
-    def __init__(self, iterations, step, batch):
-        self.iterations, self.step, self.batch = iterations, step, batch
-
-    def run(self, ask, x, rng):
-        estimate = self.Saga(ask, x, self.batch, rng)
-        for _ in range(self.iterations):
-            g = estimate(x)
-            at, x = x, pf.combine(x, ask.lo(g), self.step)
-            yield pf.State(x, at, g)

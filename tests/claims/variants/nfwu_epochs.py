@@ -1,33 +1,13 @@
 """Normalised Frank-Wolfe updates with reference gradients, as many people would write them."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import numpy as np
-from claims.variants.common import EPOCHS, Options, Own, epochs
+from claims.variants.common import EPOCHS, Options, Own
 
 import pfbench as pf
 
 # --- SVRG -----------------------------------------------------------------------------------------
-
-
-class SvrgNested(Own):
-    """Two loops; an epoch's samples are drawn at its start."""
-
-    variant_of = "nfwu-svrg"
-    requires = EPOCHS
-
-    def __init__(self, *, iterations, step, batch, period):
-        self.T, self.p, self.S, self.gamma = iterations, period, batch, step
-
-    def run(self, ask, x, rng):
-        for length in epochs(self.T, self.p):
-            snapshot, samples = x.copy(), rng.integers(ask.n, size=(length, self.S))
-            full = ask.gradient(snapshot)
-            for j in range(length):
-                g = full if j == 0 else full + ask.difference(samples[j], x, snapshot)
-                at, x = x, pf.combine(x, ask.lo(g), self.gamma)
-                yield pf.State(x, at, g)
 
 
 @dataclass(frozen=True)
@@ -57,50 +37,6 @@ class SvrgCoroutine(Own):
             g = estimates.send(x)
             at, x = x, pf.combine(x, ask.lo(g), self.step)
             yield pf.State(x, at, g)
-
-
-class SvrgInPlace(Own):
-    """Moves arrays in place, by hand, and yields the same ones again and again."""
-
-    variant_of = "nfwu-svrg"
-    requires = EPOCHS
-
-    def __init__(self, iterations, step, batch, period):
-        self.parameters = SimpleNamespace(T=iterations, w=step, S=batch, p=period)
-
-    def run(self, ask, x, rng):
-        our, x = self.parameters, x.copy()
-        g, at, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
-        for t in range(our.T):
-            at[:] = x
-            if t % our.p == 0:
-                s[:] = x
-                mu = ask.gradient(x)
-                g[:] = mu
-            else:
-                np.add(ask.difference(rng.integers(0, ask.n, our.S), x, s), mu, out=g)
-            x += our.w * (ask.lo(g) - x)
-            yield pf.State(x, at, g)
-
-
-class SvrgWithoutReplacement(SvrgNested):
-    """The components of each batch are different ones, as far as there are so many."""
-
-    def run(self, ask, x, rng):
-        t = 0
-        while t < self.T:
-            s, mean = pf.keep(x), ask.gradient(x)
-            for j in range(min(self.p, self.T - t)):
-                g = mean
-                if j > 0:
-                    size, batches = self.S, []
-                    while size > 0:
-                        batches.append(rng.choice(ask.n, min(size, ask.n), replace=False))
-                        size -= ask.n
-                    g = g + ask.difference(np.concatenate(batches), x, s)
-                at, x = x, pf.combine(x, ask.lo(g), self.gamma)
-                yield pf.State(x, at, g)
-                t += 1
 
 
 # --- SPIDER ---------------------------------------------------------------------------------------
@@ -208,21 +144,6 @@ class SpiderSum(Own):
             old = x
             x = pf.combine(x, ask.lo(v), self.step)
             yield pf.State(x, old, v)
-
-
-class SpiderOldNumpy(SpiderSum):
-    """Draws from a stream of old numpy, seeded from the new one."""
-
-    def run(self, ask, x, rng):
-        state = np.random.RandomState(int(rng.integers(2**32 - 1)))
-        old, g = None, None
-        for t in range(self.iterations):
-            if t % self.period == 0:
-                g = ask.gradient(x)
-            else:
-                g = g + ask.difference(state.randint(0, ask.n, self.batch), x, old)
-            old, x = x, pf.combine(x, ask.lo(g), self.step)
-            yield pf.State(x, old, g)
 
 
 class SpiderPairs(SpiderSum):

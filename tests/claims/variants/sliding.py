@@ -1,7 +1,5 @@
 """Sliding methods, as many people would write them."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from claims.variants.common import Options, Own
 
@@ -46,33 +44,6 @@ class NcgsInPlace(Own):
             theta[:] = slide(ask, g, theta, 0.5 / self.L, self.eta)
             ag += theta
             yield pf.State(ag, md, g)
-
-
-@dataclass
-class NcgsSamples(Own):
-    """k samples in iteration k, one after the other."""
-
-    iterations: int
-    smoothness: float
-    tolerance: float | None = None
-    batch: int | None = None
-
-    variant_of = "ncgs-stochastic"
-    requires = frozenset({"batch", "lo"})
-    output = "weighted"
-
-    def output_weight(self, k):
-        return k * (k + 1)
-
-    def run(self, ask, x, rng):
-        beta, eta = 0.5 / self.smoothness, self.tolerance or 1.0 / self.iterations
-        theta = ag = x
-        for k in range(1, self.iterations + 1):
-            md = pf.combine(pf.keep(ag), theta, 2.0 / (k + 1.0))
-            G = ask.batch(rng.choice(ask.n, self.batch or k), md)
-            theta = slide(ask, G, theta, k * beta / 2.0, eta)
-            ag = slide(ask, G, md, beta, eta)
-            yield pf.State(ag, md, G)
 
 
 class NcgsRecursive(Options, Own):
