@@ -21,8 +21,8 @@ MEASURES = ("fw_gap", "value", "estimator_error", "gradient_mapping_sq")
 
 def cases():
     for name, method in ALGORITHMS.items():
-        for form in list_method_forms(method):
-            yield pytest.param(name, form.parameters, id=f"{name}-{form}")
+        for k, form in enumerate(list_method_forms(method)):
+            yield pytest.param(name, form, id=f"{name}-{k}")
 
 
 def problems(method):

@@ -72,12 +72,10 @@ LEFT_OUT = {"restarts", "probability", "tolerance"}
 def cases():
     for name, method in ALGORITHMS.items():
         for k, form in enumerate(list_method_forms(method)):
-            if k and (
-                form.parameters.keys() & LEFT_OUT or "backtracking" in form.parameters.values()
-            ):
+            if k and (form.keys() & LEFT_OUT or "backtracking" in form.values()):
                 continue
-            changes = {key: size for key, size in ODD[k % 3].items() if key in form.parameters}
-            yield pytest.param(name, {**form.parameters, **changes}, id=f"{name}-{k}")
+            changes = {key: size for key, size in ODD[k % 3].items() if key in form}
+            yield pytest.param(name, {**form, **changes}, id=f"{name}-{k}")
 
 
 def problems(method):

@@ -30,7 +30,7 @@ CONSTANTS = ["D", "L_f", "L_ms", "L_max", "L2_ms", "sigma2", "delta", "M", "sigm
 @by_name
 def test_a_bad_value_is_refused_by_name(name):
     method = ALGORITHMS[name]
-    right = list_method_forms(method)[0].parameters
+    right = list_method_forms(method)[0]
     checked = [parameter for parameter in method.parameters() if parameter in WRONG]
     assert checked
     for parameter in checked:
@@ -112,7 +112,7 @@ def test_a_constant_that_is_missing_is_unused_or_named(name):
 def test_a_problem_of_another_kind_is_refused(name, domain):
     """Sets for smooth methods, the whole space for projections and linear minimisations."""
     method = ALGORITHMS[name]
-    form = list_method_forms(method)[0].parameters
+    form = list_method_forms(method)[0]
     if method.requires & {"norm", "polytope"}:
         return
     needs_set = "lo" in method.requires and domain != "set"
@@ -135,5 +135,5 @@ PROJECTING = [
 def test_projections_of_factored_matrices_are_those_of_whole_ones(name):
     """The reference projects whole matrices; the method, factored ones."""
     problem = WholeRecovery(tiny_recovery(shape=(4, 3), n=9).observations, radius=2.0, sigma=0.8)
-    form = list_method_forms(ALGORITHMS[name])[0].parameters
+    form = list_method_forms(ALGORITHMS[name])[0]
     assert_follows_reference(problem, name, **{**form, "iterations": 13})

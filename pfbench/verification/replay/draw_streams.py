@@ -58,7 +58,7 @@ def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[tuple[ReplayCas
     """
     if method.deterministic:
         return
-    forms = [form.parameters for form in list_method_forms(method)]
+    forms = list_method_forms(method)
     first, kind = forms[0], list_problem_kinds(method)[0] | ({"seed": seed} if seed else {})
     if "iterations" in first:
         for sizes in _STREAMS:

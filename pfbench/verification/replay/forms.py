@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +16,13 @@ NEEDED: Parameters = _TABLES["needed"]
 """Values of required parameters."""
 
 
-@dataclass(frozen=True)
-class MethodForm:
-    """One combination of parameters with which a method is tested.
-
-    Attributes
-    ----------
-    parameters
-        All set parameters, including the required ones.
-    """
-
-    parameters: Parameters
-
-    def __str__(self) -> str:
-        return " ".join(f"{name}={value}" for name, value in self.parameters.items())
+def format_parameters(parameters: Parameters) -> str:
+    """Return parameters as text, such as "iterations=40 step=0.1"."""
+    return " ".join(f"{name}={value}" for name, value in parameters.items())
 
 
-def list_method_forms(kind: Any) -> list[MethodForm]:
-    """Return the tested parameter combinations of a built-in method."""
+def list_method_forms(kind: Any) -> list[Parameters]:
+    """Return the tested parameter combinations of a built-in method, with the required ones."""
     defaults = {f.name: f.default for f in fields(kind)}
     needed = {
         name: NEEDED[name]
@@ -42,14 +31,14 @@ def list_method_forms(kind: Any) -> list[MethodForm]:
     }
     if "restarts" in needed or kind.name in ("cgs", "storc"):
         needed |= {"restarts": 4, "period": 10}
-    forms = dict[str, MethodForm]()
+    forms = dict[str, Parameters]()
     for options in _iterate_options(kind.name, defaults):
         parameters = {**needed, **options}
         try:
             kind(**parameters)
         except InputError:
             continue
-        forms.setdefault(repr(sorted(parameters.items())), MethodForm(parameters))
+        forms.setdefault(repr(sorted(parameters.items())), parameters)
     return list(forms.values())
 
 

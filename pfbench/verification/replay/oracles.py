@@ -1,7 +1,8 @@
 """Oracles for a reference implementation, which match its queries to those of a recorded run."""
 
-from collections import defaultdict
+from bisect import bisect_left
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Never
 
 import numpy as np
@@ -87,9 +88,6 @@ class ReplayOracles:
         self.previous: Floats = transcript.start
         self.snapshot: Floats | None = None
         self.searched_points: list[Floats] | None = None
-        self._queries_by_step = defaultdict[int, list[RecordedQuery]](list)
-        for query in transcript.queries:
-            self._queries_by_step[query.step].append(query)
 
     def begin_step(self, step: int, x: Floats) -> None:
         """Start a step at the iterate x, and make the step's recorded queries available."""
@@ -233,7 +231,11 @@ class ReplayOracles:
             for step in range(self.step, last + 1)
             if self.is_known(step)
         ]
-        queries = [query for step in (last, last + 1) for query in self._queries_by_step[step]]
+        begin, stop = (
+            bisect_left(transcript.queries, step, key=attrgetter("step"))
+            for step in (last, last + 2)
+        )
+        queries = transcript.queries[begin:stop]
         targets = [query.points[0] for query in reversed(queries) if query.kind in FULL_KINDS]
         targets += [
             query.points[0]

@@ -46,7 +46,7 @@ def decide_output_distribution(trial: Trial, method: Any) -> Decision | None:
     method
         The class of the built-in method.
     """
-    first = list_method_forms(method)[0].parameters
+    first = list_method_forms(method)[0]
     if set(first) - set(
         select_accepted(trial.algorithm, (*first,), method.list_required_parameters())
     ):

@@ -143,11 +143,7 @@ class RippledLogCosh(FiniteSum):
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient of f at x."""
-        lengths, b, a, k = self._data
-        flat = x.ravel()
-        product = (lengths * self._slope(a @ flat - b)) @ a
-        product = product + (_WAVE * self.scale * np.cos(k @ flat)) @ k
-        return np.asarray((product / self.n).reshape(x.shape))
+        return np.asarray(self.component_gradients(x).mean(axis=0).reshape(x.shape))
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x."""
@@ -162,11 +158,8 @@ class RippledLogCosh(FiniteSum):
         turns = -_WAVE * self.scale * np.sin(k @ flat)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
-            indices, weights = (
-                (slice(None), np.full(self.n, 1.0 / self.n))
-                if sample is None
-                else index_weights(sample, self.n)
-            )
+            complete = np.arange(self.n) if sample is None else sample
+            indices, weights = index_weights(complete, self.n)
             p, q, v = a[indices], k[indices], u.ravel()
             product = (weights * bends[indices] * (p @ v)) @ p
             product = product + (weights * turns[indices] * (q @ v)) @ q
@@ -176,10 +169,6 @@ class RippledLogCosh(FiniteSum):
 
     def _slope(self, z: Floats) -> Floats:
         return z if self.is_quadratic else np.tanh(z)
-
-    def table(self, x: Floats) -> "GradientRowTable":
-        """Return a table of all component gradients at x."""
-        return GradientRowTable(self, x)
 
 
 def _format_affine(row: Floats, shift: float) -> str:
@@ -191,33 +180,6 @@ def _format_affine(row: Floats, shift: float) -> str:
             size = f"{abs(factor):g}" if abs(factor) != 1.0 or not variable else ""
             text += f"{' - ' if factor < 0.0 else ' + '}{size}{' ' * bool(size)}{variable}".rstrip()
     return text.removeprefix(" + ")
-
-
-class GradientRowTable:
-    """Table that stores one gradient for each component, shape (n, d)."""
-
-    def __init__(self, problem: RippledLogCosh, x: Floats) -> None:
-        self._problem = problem
-        self._stored = problem.component_gradients(x)
-        self._shape = x.shape
-
-    @property
-    def mean(self) -> Floats:
-        """Mean of the stored gradients over all components."""
-        return np.asarray(self._stored.mean(axis=0).reshape(self._shape))
-
-    def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean over a sample of grad f_i(x) - a_i, where a_i is the stored gradient."""
-        indices, weights = index_weights(sample, self._problem.n)
-        change = weights @ (self._problem.component_gradients(x, indices) - self._stored[indices])
-        return np.asarray(change.reshape(self._shape))
-
-    def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Store grad f_i(x) of the sampled components; return the mean change of the gradients."""
-        change = self.difference(sample, x)
-        indices = np.unique(index_weights(sample, self._problem.n)[0])
-        self._stored[indices] = self._problem.component_gradients(x, indices)
-        return change
 
 
 MATRIX: Shape = (2, 3)

@@ -14,7 +14,7 @@ from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import draw_synthetic_entries
 from pfbench.verification.instances import Instance
 from pfbench.verification.instances import make_instance as instance
-from pfbench.verification.replay.forms import NEEDED, MethodForm, list_method_forms
+from pfbench.verification.replay.forms import NEEDED, format_parameters, list_method_forms
 from pfbench.verification.replay.problems import BUILDERS, MATRIX, Shape
 from pfbench.verification.replay.recorded_run import Transcript, record_run
 from pfbench.verification.subject import Subject
@@ -77,20 +77,24 @@ class ReplayCase:
         The parameters of the method.
     is_extreme
         Whether the method may refuse these parameters.
-    has_matrix_points
-        Whether points are matrices; an exception of the method is then only a doubt.
-    is_factored
-        Whether points are factored.
     """
 
     problem: Instance
     parameters: Mapping[str, Any]
     is_extreme: bool = False
-    has_matrix_points: bool = False
-    is_factored: bool = False
 
     def __str__(self) -> str:
-        return f"{self.problem.name} [{MethodForm(self.parameters)}]"
+        return f"{self.problem.name} [{format_parameters(self.parameters)}]"
+
+    @property
+    def is_factored(self) -> bool:
+        """Whether points are factored matrices, in which case the problem has no option `shape`."""
+        return "shape" not in self.problem.parameters
+
+    @property
+    def has_matrix_points(self) -> bool:
+        """Whether points are matrices; an exception of the method is then only a doubt."""
+        return self.is_factored or len(self.problem.parameters["shape"]) > 1
 
     @property
     def horizon(self) -> int:
@@ -165,7 +169,7 @@ def make_case(method: Any, values: Mapping[str, Any]) -> ReplayCase:
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{dict(values)} is no test case of {method.name}: {error}.") from error
     parameters = {name: value for name, value in values.items() if name in names}
-    return ReplayCase(problem, parameters, is_extreme=True, has_matrix_points=len(shape) > 1)
+    return ReplayCase(problem, parameters, is_extreme=True)
 
 
 def make_recovery_problem() -> RobustMatrixRecovery:
@@ -213,55 +217,53 @@ def iterate_replay_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Re
         Seed of the data and the start; 0 for the usual ones.
     """
     forms, data = list_method_forms(method), {"seed": seed} if seed else {}
-    kinds, first = list_problem_kinds(method), forms[0].parameters
+    kinds, first = list_problem_kinds(method), forms[0]
     has_lo = "lo" in method.requires
     for form in forms:
         for kind in kinds:
             for shape in SHAPES:
                 problem = make_instance({**kind, **data}, shape)
-                parameters = with_horizon(method, form.parameters, 40)
-                yield ReplayCase(problem, parameters, has_matrix_points=len(shape) > 1)
+                yield ReplayCase(problem, with_horizon(method, form, 40))
         if has_lo and "norm" not in method.requires:
             edge = {"kind": "octahedron", "radius": _EDGE, "at_vertex": True}
-            yield ReplayCase(make_instance(edge), with_horizon(method, form.parameters, 60))
+            yield ReplayCase(make_instance(edge), with_horizon(method, form, 60))
     if has_lo and not method.requires & {"norm", "polytope", "set"}:
         problem = instance(make_recovery_problem).with_title("matrix recovery 6x5")
-        parameters = with_horizon(method, first, 14)
-        yield ReplayCase(problem, parameters, has_matrix_points=True, is_factored=True)
+        yield ReplayCase(problem, with_horizon(method, first, 14))
     for options, changes in _iterate_problem_and_method_extremes(method, first):
         parameters = {**with_horizon(method, first, 40), **changes}
         if _is_allowed(method, parameters):
             shape = options.pop("shape", VECTOR)
             problem = make_instance({**kinds[0], **data, **options}, shape)
-            yield ReplayCase(problem, parameters, is_extreme=True, has_matrix_points=len(shape) > 1)
+            yield ReplayCase(problem, parameters, is_extreme=True)
     if "polytope" in method.requires:
         yield from _long_cases_on_polytopes(forms)
     else:
         yield from _long_cases(method, forms, kinds[0] | data, is_quick=effort == "quick")
 
 
-def _long_cases_on_polytopes(forms: list[MethodForm]) -> Iterator[ReplayCase]:
+def _long_cases_on_polytopes(forms: list[Values]) -> Iterator[ReplayCase]:
     for options in _ACTIVE_SETS:
         problem = make_instance(
             {name: value for name, value in options.items() if name != "shape"}, options["shape"]
         )
         L = float(problem().component_smoothness().mean())
         for form in forms:
-            has_search = "line-search" in form.parameters.values()  # L is one trial point
+            has_search = "line-search" in form.values()  # L is one trial point
             for factor in (1.0,) if has_search else (1.0, 0.1):
                 changes = {"smoothness": factor * L, "iterations": 150 if has_search else 600}
-                yield ReplayCase(problem, {**form.parameters, **changes})
+                yield ReplayCase(problem, {**form, **changes})
 
 
 def _long_cases(
-    method: Any, forms: list[MethodForm], kind: Values, *, is_quick: bool
+    method: Any, forms: list[Values], kind: Values, *, is_quick: bool
 ) -> Iterator[ReplayCase]:
     """Yield cases of long runs, which detect faults that act only after many iterations."""
-    first = forms[0].parameters
+    first = forms[0]
     for form in forms:
-        is_slow = bool({"line-search", "backtracking"} & set(map(str, form.parameters.values())))
+        is_slow = bool({"line-search", "backtracking"} & set(map(str, form.values())))
         for T in (300,) if is_quick else (300, 1100):
-            parameters = with_horizon(method, form.parameters, T // 2 if is_slow else T)
+            parameters = with_horizon(method, form, T // 2 if is_slow else T)
             yield ReplayCase(make_instance(kind), parameters)
     if "tolerance" in first and "lo" in method.requires:
         yield ReplayCase(make_instance(kind), {**first, "tolerance": 1e-7, "iterations": 4})
@@ -285,7 +287,7 @@ def iterate_count_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Rep
         is_usual = not (case.is_extreme or case.has_matrix_points)
         if is_usual and case.horizon <= NEEDED["iterations"]:
             yield case
-    parameters, kind = list_method_forms(method)[0].parameters, list_problem_kinds(method)[0]
+    parameters, kind = list_method_forms(method)[0], list_problem_kinds(method)[0]
     is_open = "condg" in dir(method) or "refresh" in parameters or "polytope" in method.requires
     if not is_open and "iterations" in parameters:
         yield _make_longest_case(method, parameters, kind, LONG_COUNT)

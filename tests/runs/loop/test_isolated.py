@@ -45,9 +45,7 @@ PROBLEMS = {
 }
 
 CASES = [
-    (name, form.parameters)
-    for name, method in ALGORITHMS.items()
-    for form in list_method_forms(method)[:1]
+    (name, form) for name, method in ALGORITHMS.items() for form in list_method_forms(method)[:1]
 ]
 """Every method, in its first form."""
 

@@ -27,7 +27,7 @@ def cases():
 @pytest.mark.parametrize(("name", "form"), [*cases()])
 def test_a_method_follows_its_reference(name, form, shape):
     method = ALGORITHMS[name]
-    parameters = with_horizon(method, form.parameters, 40)  # several runs share it
+    parameters = with_horizon(method, form, 40)  # several runs share it
     algorithm = method(**parameters)
     for instance in make_small_instances(method, shape):
         recorded = record_run(instance(), algorithm, seed=1)
