@@ -1,6 +1,5 @@
 """Random draws that are inferred from recorded queries, and the choices made in doing so."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pfbench.base.arrays import Floats, Integers
@@ -139,37 +138,6 @@ class ReadingDecision:
     option_count: int
     chosen: int
 
-
-class ReadingDecisions:
-    """Choices made while one recorded run is compared with its reference implementation.
-
-    Parameters
-    ----------
-    forced
-        Options of the first decisions, in order; all later decisions take option 0, the likeliest.
-    """
-
-    def __init__(self, forced: Sequence[int]) -> None:
-        self._forced, self._log = forced, list[ReadingDecision]()
-
-    def choose_option(self, step: int, option_count: int, revisable_steps: int = 2) -> int:
-        """Return the index of the option to take, and log it; option 0 is the likeliest."""
-        position = len(self._log)
-        chosen = self._forced[position] if position < len(self._forced) else 0
-        self._log.append(ReadingDecision(step, revisable_steps, option_count, chosen))
-        return chosen
-
-    def revise_decisions(self, step: int) -> list[int] | None:
-        """Return the options to choose in the next attempt, after a mismatch at the step `step`.
-
-        They take the next option at the newest choice that may still be revised. Return None if no
-        choice may be.
-        """
-        for index in range(len(self._log) - 1, -1, -1):
-            decision = self._log[index]
-            if (
-                decision.step + decision.revisable_steps >= step
-                and decision.chosen + 1 < decision.option_count
-            ):
-                return [*(before.chosen for before in self._log[:index]), decision.chosen + 1]
-        return None
+    def is_revisable_at(self, step: int) -> bool:
+        """Return whether a mismatch at `step` may show a wrong choice, and an option is left."""
+        return self.step + self.revisable_steps >= step and self.chosen + 1 < self.option_count

@@ -3,6 +3,7 @@
 The draws are inferred from the recorded queries. If several inferences are possible, each is tried.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.errors import format_error_with_notes
 from pfbench.base.state import State
 from pfbench.verification.references import REFERENCES
-from pfbench.verification.replay.draws import ResolvedDraws
+from pfbench.verification.replay.draws import ReadingDecision, ResolvedDraws
 from pfbench.verification.replay.judges import RecordedChoiceJudges
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
 from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
@@ -102,7 +103,7 @@ def follow_transcript(transcript: Transcript, algorithm: Any) -> ReplayOutcome:
             )
             if outcome.steps > best.steps:
                 best, best_forced, readings = outcome, forced, MAX_READINGS
-            forced = replay.decisions.revise_decisions(error.step)
+            forced = _revise_decisions(replay.decisions, error.step)
             readings, total = readings - 1, total + 1
             continue
         return ReplayOutcome(steps, notes=replay.notes, log=replay.log)
@@ -112,6 +113,18 @@ def follow_transcript(transcript: Transcript, algorithm: Any) -> ReplayOutcome:
         for seed in range(PERTURBATIONS)
     )
     return best
+
+
+def _revise_decisions(decisions: Sequence[ReadingDecision], step: int) -> list[int] | None:
+    """Return the options to choose in the next attempt, after a mismatch at the step `step`.
+
+    They take the next option at the newest choice that may still be revised. Return None if no
+    choice may be.
+    """
+    for index, decision in reversed(list(enumerate(decisions))):
+        if decision.is_revisable_at(step):
+            return [*(before.chosen for before in decisions[:index]), decision.chosen + 1]
+    return None
 
 
 def _describe_query_before(replay: ReplayOracles, error: MismatchError) -> str:

@@ -60,7 +60,7 @@ class RecordedChoiceJudges:
             gap, square = -float(np.vdot(g, d)), float(np.vdot(d, d))
             ends = gap <= eta
             if abs(gap - eta) <= _TIE * eta:
-                ends = ends == (replay.decisions.choose_option(replay.step, 2) == 0)
+                ends = ends == (replay.choose_option(2) == 0)
             moved = x + min(1.0, gap * lam / square) * d if square > 0.0 else x
             if ends:
                 further = l + (moved - u) / lam
@@ -149,5 +149,5 @@ class RecordedChoiceJudges:
             if abs(part - end) <= _SNAP:
                 return end
             if abs(part - end) <= _END:
-                return (part, end)[replay.decisions.choose_option(replay.step, 2, 60)]
+                return (part, end)[replay.choose_option(2, 60)]
         return part

@@ -10,7 +10,7 @@ import numpy as np
 from pfbench.base.arrays import Floats, Integers
 from pfbench.points import FactoredMatrix
 from pfbench.points.atoms import Factors
-from pfbench.verification.replay.draws import DrawLog, ReadingDecisions, ResolvedDraws
+from pfbench.verification.replay.draws import DrawLog, ReadingDecision, ResolvedDraws
 from pfbench.verification.replay.matching import (
     FULL_KINDS,
     PendingPart,
@@ -55,7 +55,7 @@ class ReplayOracles:
     transcript
         The recorded run.
     forced
-        Options that the first decisions take; see `ReadingDecisions`.
+        Options that the first decisions take; all later ones take option 0, the likeliest.
     noise
         Random stream of perturbations of the answers; None for no perturbation.
 
@@ -63,6 +63,8 @@ class ReplayOracles:
     ----------
     log
         The draws so far.
+    decisions
+        The choices so far between possible draws.
     notes
         Observations that are no mismatch.
     searched_points
@@ -78,7 +80,7 @@ class ReplayOracles:
     ) -> None:
         problem = transcript.problem
         self.transcript, self.window = transcript, QueryWindow(transcript)
-        self.decisions = ReadingDecisions(forced)
+        self._forced, self.decisions = forced, list[ReadingDecision]()
         self.noise = noise
         self.backend: Any = problem.open(np.random.default_rng(transcript.seed))
         self.n, self.D = problem.n, problem.set.diameter
@@ -191,6 +193,13 @@ class ReplayOracles:
             return self._draw(size, self.log.weighted)
         return self._draw(size, self.log.batches if replace else self.log.subsets)
 
+    def choose_option(self, option_count: int, revisable_steps: int = 2) -> int:
+        """Return the index of the option to take, and log it; option 0 is the likeliest."""
+        position = len(self.decisions)
+        chosen = self._forced[position] if position < len(self._forced) else 0
+        self.decisions.append(ReadingDecision(self.step, revisable_steps, option_count, chosen))
+        return chosen
+
     def _draw(self, size: int, log: DrawLog) -> Integers:
         batch = np.full(size, -1, dtype=np.int64)
         log.append((self.step, batch))
@@ -211,7 +220,7 @@ class ReplayOracles:
             else:
                 # As many as there are components make a full gradient, more or fewer a batch.
                 likely = covers and count_components(parts) == self.n
-            heads = likely == (self.decisions.choose_option(self.step, 2) == 0)
+            heads = likely == (self.choose_option(2) == 0)
         else:
             heads = full is not None
         self.log.coins.append((self.step, heads))
@@ -252,9 +261,8 @@ class ReplayOracles:
                 k: None for k in nearest_first if self.window.are_points_equal(points[k], target)
             }
         if not options:
-            self.decisions.choose_option(self.step, 1)
             return 0
-        chosen = list(options)[self.decisions.choose_option(self.step, len(options), count)]
+        chosen = list(options)[self.choose_option(len(options), count)]
         if end == last:
             self.log.picks.append((self.step, chosen, count))
         return chosen
@@ -474,7 +482,7 @@ class ReplayTable:
             replay.match_batch(sample, x, own)
         elif kind == "table.difference":
             # The batch of `replace` may have been queried first.
-            if total > size and replay.decisions.choose_option(replay.step, 2, 0) == 1:
+            if total > size and replay.choose_option(2, 0) == 1:
                 sample[:] = join_components(parts)[-size:]
             replay.match_batch(sample, x, parts)
         else:

@@ -200,10 +200,7 @@ def record_run(
         observe = partial(ObservedBackend, listener=transcript.add_query)
         run = steps(problem, algorithm, seed=seed, wrap=observe)
         for state in run.states:
-            if run.ledger.counts_array != transcript.spent:
-                raise UncountedError(
-                    _describe_count_difference(run.ledger.counts_array, transcript.spent)
-                )
+            _check_counts(run.ledger.counts_array, transcript.spent)
             if not isinstance(state, State):
                 raise TypeError(f"the method yields a {type(state).__name__}, not a State")
             if not run.form.is_point(state.x):
@@ -214,10 +211,7 @@ def record_run(
             if len(transcript.states) == max_steps:
                 transcript.is_complete = False
                 return transcript
-        if run.ledger.counts_array != transcript.spent:
-            raise UncountedError(
-                _describe_count_difference(run.ledger.counts_array, transcript.spent)
-            )
+        _check_counts(run.ledger.counts_array, transcript.spent)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -225,8 +219,10 @@ def record_run(
     return transcript
 
 
-def _describe_count_difference(counted: list[int], recorded: list[int]) -> str:
-    """Describe the first oracle kind whose counted and recorded calls differ."""
-    pairs = zip(COUNTED, counted, recorded, strict=True)
-    kind, number, true = next(three for three in pairs if three[1] != three[2])
-    return f"the method made {true} {kind.upper()} calls, but the ledger counts {number}"
+def _check_counts(counted: list[int], recorded: list[int]) -> None:
+    """Raise `UncountedError` if the counted and the recorded calls of an oracle kind differ."""
+    for kind, number, true in zip(COUNTED, counted, recorded, strict=True):
+        if number != true:
+            raise UncountedError(
+                f"the method made {true} {kind.upper()} calls, but the ledger counts {number}"
+            )
