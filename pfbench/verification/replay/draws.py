@@ -138,6 +138,6 @@ class ReadingDecision:
     option_count: int
     chosen: int
 
-    def is_revisable_at(self, step: int) -> bool:
+    def has_alternative(self, step: int) -> bool:
         """Return whether a mismatch at `step` may show a wrong choice, and an option is left."""
         return self.step + self.revisable_steps >= step and self.chosen + 1 < self.option_count

@@ -122,7 +122,7 @@ def _revise_decisions(decisions: Sequence[ReadingDecision], step: int) -> list[i
     choice may be.
     """
     for index, decision in reversed(list(enumerate(decisions))):
-        if decision.is_revisable_at(step):
+        if decision.has_alternative(step):
             return [*(before.chosen for before in decisions[:index]), decision.chosen + 1]
     return None
 

@@ -162,7 +162,9 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
             if outcome.agrees:  # the reference makes the same calls if it makes the same draws
                 kind, expected = None, spent
                 comparison.notes += outcome.notes
-                comparison.doubts += [f"not the source's count: {one}" for one in outcome.notes[:1]]
+                comparison.doubts += [
+                    f"not the source's count: {note}" for note in outcome.notes[:1]
+                ]
             elif "refresh" in case.parameters or "condg" in dir(comparison.method):
                 comparison.doubts.append(
                     f"{case}: iteration {outcome.steps}: {outcome.reason}: its counts cannot be "
