@@ -250,8 +250,7 @@ def iterate_cases(claim: Claim) -> Iterator[Case]:
                 label = f"{instance.name}, {check.varied_parameter} = {value:g}"
                 yield label, instance, partial(check.make_case, trial, instance, value)
         elif isinstance(check, Bound | ExactCounts | ErrorLawCheck):
-            single = {"": check.setting} if isinstance(check, ErrorLawCheck) else check.settings
-            for name, setting in single.items():
+            for name, setting in check.settings.items():
                 make = partial(_make_case, setting, trial, instance)
                 yield f"{instance.name} {name}".rstrip(), instance, make
 

@@ -167,8 +167,7 @@ def _check_bounds(claim: Claim) -> Iterator[tuple[str, bool]]:
         return
     trial = Trial(claim)
     _, problem = next(iterate_problems(trial))
-    settings = {"": check.setting} if isinstance(check, ErrorLawCheck) else check.settings
-    for label, setting in settings.items():
+    for label, setting in check.settings.items():
         explicit = {} if callable(setting.parameters) else setting.parameters
         cases = (
             _make_case_of_scaling(trial, setting, problem, units)

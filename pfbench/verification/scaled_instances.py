@@ -13,7 +13,7 @@ from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.statements.bound import Bound
 from pfbench.verification.statements.quantity import as_function, is_count
-from pfbench.verification.statements.setting import ClaimSetting
+from pfbench.verification.statements.setting import Given
 from pfbench.verification.statistics import Evidence, combine_instances
 from pfbench.verification.subject import ClaimBroken, NotTestable
 from pfbench.verification.trial import Trial
@@ -94,8 +94,17 @@ def _unit_of_quantity(trial: Trial, check: Bound) -> Unit | None:
 def _decide_in_scaled_units(trial: Trial, check: Bound, scaling: Scaling) -> Evidence | None:
     """Test a bound in other units; return the evidence, or None if this is impossible."""
     instances = tuple(_rescale(instance, scaling) for instance in trial.claim.instances)
-    settings = {k: _rescale_setting(trial, each, scaling) for k, each in check.settings.items()}
-    other = replace(check, quantity=_rescale_quantity(trial, check, scaling), settings=settings)
+    constants = check.constants
+    other = replace(
+        check,
+        quantity=_rescale_quantity(trial, check, scaling),
+        parameters={
+            label: _rescale_parameters(trial, setting.parameters, scaling)
+            for label, setting in check.settings.items()
+        },
+        constants=constants
+        and (lambda on: rescale_constants(constants(on.inner), scaling, trial.claim.units)),
+    )
     claim = replace(trial.claim, instances=instances, check=other)
     try:
         return other.decide(replace(trial, claim=claim))
@@ -124,14 +133,10 @@ def _rescale_quantity(trial: Trial, check: Bound, scaling: Scaling) -> Any:
     return lambda on, x: factor * as_function(on.inner, check.quantity)(x / scaling.x)
 
 
-def _rescale_setting(trial: Trial, setting: ClaimSetting, scaling: Scaling) -> ClaimSetting:
-    """Return a copy of a setting whose constants and real parameters are in other units."""
-    constants, parameters, units = setting.constants, setting.parameters, trial.claim.units
-    if constants is not None:
-        setting = replace(
-            setting, constants=lambda on: rescale_constants(constants(on.inner), scaling, units)
-        )
+def _rescale_parameters(trial: Trial, parameters: Given, scaling: Scaling) -> Given:
+    """Return the parameters of a setting; real numbers among them are in other units."""
     if callable(parameters):
-        return setting
+        return parameters
+    units = trial.claim.units
     float_units = {name: units[name] for name, value in parameters.items() if is_float(value)}
-    return replace(setting, parameters=scaling.numbers(parameters, float_units))
+    return scaling.numbers(parameters, float_units)

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -14,17 +15,14 @@ from pfbench.base.status import Verdict
 from pfbench.points import keep
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.statements.horizons import decide_at_growing_horizons
-from pfbench.verification.statements.quantity import Quantity, as_function, is_count
+from pfbench.verification.statements.quantity import as_function, is_count
 from pfbench.verification.statements.setting import (
-    ClaimSetting,
-    Given,
     MethodOnProblem,
+    StatementCheck,
     check_function,
-    check_required_oracles,
     draw_seeds,
     iterate_instances,
     iterate_problems,
-    label_settings,
 )
 from pfbench.verification.statistics import (
     Decision,
@@ -73,20 +71,65 @@ Most = Callable[..., float]
 """Function of constants, parameters (and t) that returns a bound."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bound:
-    """Check that a measured quantity is at most its bound; see `bound`."""
+@dataclass(frozen=True)
+class Bound(StatementCheck):
+    """Check that a quantity measured along runs is at most a bound.
+
+    Parameters
+    ----------
+    upper
+        The bound: a function of the constants of the problem and the claim's parameters, both read
+        by attribute, as in ``lambda c, a: 4 * c.L * c.delta / a.iterations``. A bound on every run
+        has t as a third argument. A mapping states several bounds by label, which must all hold.
+    quantity
+        Measured quantity: the name of a measure, ``suboptimality``, a kind of call such as ``sfo``
+        (of the whole run), or a function of problem and point. For ``statistic="step"`` it is a
+        function of problem, x_t and x_{t+1}.
+    statistic
+        Points over which the bound is stated, one of `OVER`.
+    runs
+        Maximum number of runs on an instance, for quick and full effort. For a bound on every run
+        it is the exact number.
+    has_own_constant
+        Whether a constant in the bound is not from a paper. The verdict is then *holds* at best.
+    is_pooled
+        Whether a bound on every run is decided once for all instances together. It is then near its
+        bound if one instance is.
+    parameters, full, constants
+        See `StatementCheck`.
+
+    Raises
+    ------
+    InputError
+        If `statistic` is unknown, or a function takes another number of arguments.
+    """
 
     kind: ClassVar[str] = "bound"
     takes: ClassVar[tuple[float, float]] = (5.0, 20.0)
 
-    bounds: Mapping[str, Most]
+    upper: Most | Mapping[str, Most]
     quantity: Any
-    statistic: str
-    settings: Mapping[str, ClaimSetting]
-    runs: tuple[int, int]
-    has_own_constant: bool
-    is_pooled: bool
+    _: KW_ONLY
+    statistic: str = "mean"
+    runs: tuple[int, int] = RUNS
+    has_own_constant: bool = False
+    is_pooled: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("statistic", self.statistic, OVER)
+        for bound in self.bounds.values():
+            check_function("the bound", bound, "c, a, t" if self.statistic in EACH else "c, a")
+        if self.statistic == "step" or not isinstance(self.quantity, str):
+            arguments = "problem, before, after" if self.statistic == "step" else "problem, x"
+            check_function("quantity", self.quantity, arguments)
+        if self.is_pooled and self.statistic not in EACH:
+            raise InputError(f"is_pooled needs statistic={' or '.join(EACH)}: leave is_pooled out.")
+        _ = self.settings  # raises an error if `parameters` is invalid
+
+    @cached_property
+    def bounds(self) -> Mapping[str, Most]:
+        """Bounds by label; the label of a single bound is ""."""
+        return dict(self.upper) if isinstance(self.upper, Mapping) else {"": self.upper}
 
     def __call__(self, trial: Trial) -> Evidence:
         """Test the bound on every instance, at the stated number of steps and at larger numbers.
@@ -122,14 +165,11 @@ class Bound:
             If an instance does not fit the method, the quantity is unknown, or a bound is not a
             positive number.
         """
-        for _, problem in iterate_problems(trial):
-            for setting in self.settings.values():
-                case = setting.make_case(trial, problem)
-                check_required_oracles(case)
-                for bound in self.bounds.values():
-                    self._bound_value(bound, case, 1)
+        for case in self.iterate_runnable_cases(trial):
+            for bound in self.bounds.values():
+                self._bound_value(bound, case, 1)
             if not (is_count(self.quantity) or self.statistic == "step"):
-                as_function(problem, self.quantity)(problem.start())
+                as_function(case.problem, self.quantity)(case.problem.start())
 
     def _bound_value(self, bound: Most, case: MethodOnProblem, t: int, lower: float = 0.0) -> float:
         """Return the larger of `lower` and the value of the bound, which may depend on the step t.
@@ -318,70 +358,4 @@ def _collect_steps_with_previous_points(
     return moves
 
 
-def bound(
-    upper: Most | Mapping[str, Most],
-    quantity: Quantity | Callable[[Any, Any, Any], float],
-    *,
-    statistic: str = "mean",
-    parameters: Given | Mapping[str, Given] | None = None,
-    full: Mapping[str, Any] | None = None,
-    constants: Callable[[Any], Any] | None = None,
-    runs: tuple[int, int] = RUNS,
-    has_own_constant: bool = False,
-    is_pooled: bool = False,
-) -> Bound:
-    """Return a check that a quantity measured along runs is at most a bound.
-
-    Parameters
-    ----------
-    upper
-        The bound: a function of the constants of the problem and the claim's parameters, both read
-        by attribute, as in ``lambda c, a: 4 * c.L * c.delta / a.iterations``. A bound on every run
-        has t as a third argument. A mapping states several bounds by label, which must all hold.
-    quantity
-        Measured quantity: the name of a measure, ``suboptimality``, a kind of call such as ``sfo``
-        (of the whole run), or a function of problem and point. For ``statistic="step"`` it is a
-        function of problem, x_t and x_{t+1}.
-    statistic
-        Points over which the bound is stated, one of `OVER`.
-    parameters
-        Parameters of the method by name, or a function of the constants that returns them. With
-        `epsilon` among them, the method's ``theory`` sets the others. A mapping from labels to
-        these states several settings.
-    full
-        Parameters that replace these in a full verification.
-    constants
-        Function of a problem that returns the constants for `upper` and `parameters`; by default
-        the constants of the problem.
-    runs
-        Maximum number of runs on an instance, for quick and full effort. For a bound on every run
-        it is the exact number.
-    has_own_constant
-        Whether a constant in the bound is not from a paper. The verdict is then *holds* at best.
-    is_pooled
-        Whether a bound on every run is decided once for all instances together. It is then near its
-        bound if one instance is.
-
-    Raises
-    ------
-    InputError
-        If `statistic` is unknown, or a function takes another number of arguments.
-    """
-    check_choice("statistic", statistic, OVER)
-    bounds = dict(upper) if isinstance(upper, Mapping) else {"": upper}
-    for bound in bounds.values():
-        check_function("the bound", bound, "c, a, t" if statistic in EACH else "c, a")
-    if statistic == "step" or not isinstance(quantity, str):
-        arguments = "problem, before, after" if statistic == "step" else "problem, x"
-        check_function("quantity", quantity, arguments)
-    if is_pooled and statistic not in EACH:
-        raise InputError(f"is_pooled needs statistic={' or '.join(EACH)}: leave is_pooled out.")
-    return Bound(
-        bounds=bounds,
-        quantity=quantity,
-        statistic=statistic,
-        settings=label_settings(parameters, full=full or {}, constants=constants),
-        runs=runs,
-        has_own_constant=has_own_constant,
-        is_pooled=is_pooled,
-    )
+bound = Bound  # name in claims

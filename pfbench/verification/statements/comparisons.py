@@ -6,7 +6,7 @@ calls to a target.
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice, zip_longest
 from typing import Any, ClassVar
 
@@ -18,11 +18,10 @@ from pfbench.base.errors import InputError
 from pfbench.verification.instances import Instance
 from pfbench.verification.statements.quantity import Quantity, as_function, count_calls_to_target
 from pfbench.verification.statements.setting import (
-    ClaimSetting,
     Given,
     MethodOnProblem,
+    StatementCheck,
     check_function,
-    check_required_oracles,
     draw_seeds,
     is_run_random,
     iterate_instances,
@@ -45,19 +44,47 @@ from pfbench.verification.subject import ClaimBroken, NotTestable
 from pfbench.verification.trial import Trial
 
 
-@dataclass(frozen=True, kw_only=True)
-class IdentityCheck:
-    """Check that two methods have equal iterates, or equal values of a quantity; see `identity`."""
+@dataclass(frozen=True)
+class IdentityCheck(StatementCheck):
+    """Check that the claim's method and another one coincide step by step.
+
+    Both methods run with equal random streams, so equal draws give equal runs.
+
+    Parameters
+    ----------
+    other_method
+        The other method: a name of the catalogue, or a class.
+    other_parameters
+        Parameters of the other method; by default those of the claim that it accepts.
+    quantity
+        Quantity that must coincide, as in `bound`; by default the iterates.
+    tolerance
+        Largest difference, relative to the size of the values.
+    seeds
+        Number of seeds.
+    parameters, full, constants
+        See `StatementCheck`.
+
+    Raises
+    ------
+    InputError
+        If the other method is unknown, or a number is out of range.
+    """
 
     kind: ClassVar[str] = "identity"
     takes: ClassVar[tuple[float, float]] = (0.5, 0.5)
 
     other_method: Any
-    setting: ClaimSetting
-    other_parameters: Given | None
-    quantity: Quantity | None
-    tolerance: float
-    seeds: int
+    _: KW_ONLY
+    other_parameters: Given | None = None
+    quantity: Quantity | None = None
+    tolerance: float = 1e-9
+    seeds: int = 5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "other_method", resolve_method(self.other_method))
+        check_real("tolerance", self.tolerance, minimum=0.0)
+        check_integer("seeds", self.seeds, minimum=1)
 
     def __call__(self, trial: Trial) -> Evidence:
         """Compare the runs of the two methods step by step on every instance."""
@@ -80,9 +107,7 @@ class IdentityCheck:
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
-        for _, problem in iterate_problems(trial):
-            case = self.setting.make_case(trial, problem)
-            check_required_oracles(case)
+        for case in self.iterate_runnable_cases(trial):
             make_other_method(self.other_method, self.other_parameters, case)
 
     def _iterate_relative_differences(
@@ -110,64 +135,61 @@ class IdentityCheck:
             yield value
 
 
-def identity(
-    other_method: Any,
-    *,
-    parameters: Given | None = None,
-    other_parameters: Given | None = None,
-    quantity: Quantity | None = None,
-    tolerance: float = 1e-9,
-    seeds: int = 5,
-) -> IdentityCheck:
-    """Return a check that the claim's method and another one coincide step by step.
+identity = IdentityCheck  # name in claims
 
-    Both methods run with equal random streams, so equal draws give equal runs.
+
+@dataclass(frozen=True)
+class Separation(StatementCheck):
+    """Check that the claim's method reaches a target with fewer calls than another.
+
+    The check decides the median over seeds of the ratio of calls of paired runs. A run that does
+    not reach the target counts as infinitely many calls, so the parameters must let both methods
+    run long enough.
 
     Parameters
     ----------
     other_method
         The other method: a name of the catalogue, or a class.
-    parameters
-        Parameters of the claim's method; see `bound`.
+    measure
+        Quantity that must become at most the target; see `quantity` of `bound`.
+    target
+        A number, or a function of the constants of the problem.
+    count
+        The kind of calls.
     other_parameters
-        Parameters of the other method; by default those of the claim that it accepts.
-    quantity
-        Quantity that must coincide, as in `bound`; by default the iterates.
-    tolerance
-        Largest difference, relative to the size of the values.
+        Parameters of the other method; see `identity`.
+    factor
+        Claimed upper bound of the median ratio.
     seeds
-        Number of seeds.
+        Number of pairs of runs at the second look; see `seeds` of `rate`.
+    parameters, full, constants
+        See `StatementCheck`.
 
     Raises
     ------
     InputError
-        If the other method is unknown, or a number is out of range.
+        If the other method is unknown, or an argument is out of range.
     """
-    return IdentityCheck(
-        other_method=resolve_method(other_method),
-        setting=ClaimSetting(parameters=parameters or {}),
-        other_parameters=other_parameters,
-        quantity=quantity,
-        tolerance=check_real("tolerance", tolerance, minimum=0.0),
-        seeds=check_integer("seeds", seeds, minimum=1),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Separation:
-    """Check that a method reaches a target with fewer calls than another; see `separation`."""
 
     kind: ClassVar[str] = "separation"
     takes: ClassVar[tuple[float, float]] = (10.0, 10.0)
 
     other_method: Any
+    _: KW_ONLY
     measure: Quantity
     target: float | Callable[[Any], float]
-    count: str
-    setting: ClaimSetting
-    other_parameters: Given | None
-    factor: float
-    seeds: int
+    count: str = "sfo"
+    other_parameters: Given | None = None
+    factor: float = 1.0
+    seeds: int = 20
+
+    def __post_init__(self) -> None:
+        if callable(self.target):
+            check_function("target", self.target, "c")
+        object.__setattr__(self, "other_method", resolve_method(self.other_method))
+        check_choice("count", self.count, COUNTED)
+        check_real("factor", self.factor, above=0.0)
+        check_integer("seeds", self.seeds, minimum=1)
 
     def __call__(self, trial: Trial) -> Evidence:
         """Compare the two methods' calls to reach the target, in paired runs on every instance."""
@@ -197,12 +219,10 @@ class Separation:
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
-        for _, problem in iterate_problems(trial):
-            case = self.setting.make_case(trial, problem)
-            check_required_oracles(case)
+        for case in self.iterate_runnable_cases(trial):
             make_other_method(self.other_method, self.other_parameters, case)
             self._target(case)
-            as_function(problem, self.measure)(problem.start())
+            as_function(case.problem, self.measure)(case.problem.start())
 
     def _target(self, case: MethodOnProblem) -> float:
         """Return the target value of the measure on a problem."""
@@ -212,54 +232,4 @@ class Separation:
         return float(target)
 
 
-def separation(
-    other_method: Any,
-    *,
-    measure: Quantity,
-    target: float | Callable[[Any], float],
-    count: str = "sfo",
-    parameters: Given | None = None,
-    other_parameters: Given | None = None,
-    factor: float = 1.0,
-    seeds: int = 20,
-) -> Separation:
-    """Return a check that the claim's method reaches a target with fewer calls than another.
-
-    The check decides the median over seeds of the ratio of calls of paired runs. A run that does
-    not reach the target counts as infinitely many calls, so the parameters must let both methods
-    run long enough.
-
-    Parameters
-    ----------
-    other_method
-        The other method: a name of the catalogue, or a class.
-    measure
-        Quantity that must become at most the target; see `quantity` of `bound`.
-    target
-        A number, or a function of the constants of the problem.
-    count
-        The kind of calls.
-    parameters, other_parameters
-        Parameters of the claim's method and of the other one; see `identity`.
-    factor
-        Claimed upper bound of the median ratio.
-    seeds
-        Number of pairs of runs at the second look; see `seeds` of `rate`.
-
-    Raises
-    ------
-    InputError
-        If the other method is unknown, or an argument is out of range.
-    """
-    if callable(target):
-        check_function("target", target, "c")
-    return Separation(
-        other_method=resolve_method(other_method),
-        measure=measure,
-        target=target,
-        count=check_choice("count", count, COUNTED),
-        setting=ClaimSetting(parameters=parameters or {}),
-        other_parameters=other_parameters,
-        factor=check_real("factor", factor, above=0.0),
-        seeds=check_integer("seeds", seeds, minimum=1),
-    )
+separation = Separation  # name in claims

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import Any, ClassVar, cast
 
@@ -14,11 +14,9 @@ from pfbench.base.status import Verdict
 from pfbench.points import keep
 from pfbench.verification.instruments.enumerated_random import rounding_key
 from pfbench.verification.statements.setting import (
-    ClaimSetting,
-    Given,
     MethodOnProblem,
+    StatementCheck,
     check_function,
-    check_required_oracles,
     enumerate_outcomes,
     iterate_problems,
 )
@@ -96,17 +94,43 @@ Law = Callable[[Any, Any, Past], Any]
 """Function of constants, parameters and past: the mean square of the error, or its mean."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ErrorLawCheck:
-    """Check of an estimate's mean error and mean square error by a formula; see `error_law`."""
+@dataclass(frozen=True)
+class ErrorLawCheck(StatementCheck):
+    """Check of a formula for the mean square of an estimator's error g_t - grad f(x_t).
+
+    All draws are enumerated, so the instances must be small: a few components, small batches, and a
+    few steps. The method must yield `estimate`, and `at`, the point where it was formed.
+
+    Parameters
+    ----------
+    square
+        The claimed mean of |e_t|^2 given the past: a function of the constants of the problem, the
+        parameters that are set here, and a `Past`.
+    mean
+        The claimed mean of e_t given the past, with the shape of a gradient; None to leave it out.
+    exact
+        Whether `square` is the exact mean square; by default it is an upper bound.
+    parameters, full, constants
+        See `StatementCheck`.
+
+    Raises
+    ------
+    InputError
+        If a function takes another number of arguments.
+    """
 
     kind: ClassVar[str] = "law"
     takes: ClassVar[tuple[float, float]] = (0.5, 0.5)
 
     square: Law
-    mean: Law | None
-    exact: bool
-    setting: ClaimSetting
+    _: KW_ONLY
+    mean: Law | None = None
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        check_function("square", self.square, "c, a, past")
+        if self.mean is not None:
+            check_function("mean", self.mean, "c, a, past")
 
     def __call__(self, trial: Trial) -> Evidence:
         """Test the error law on every instance, by enumeration of all draws."""
@@ -121,9 +145,8 @@ class ErrorLawCheck:
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
-        for _, problem in iterate_problems(trial):
-            case = self.setting.make_case(trial, problem)
-            check_required_oracles(case)
+        for case in self.iterate_runnable_cases(trial):
+            problem: Any = case.problem
             zero = np.zeros(problem.shape)
             past = Past(t=1, x=problem.start(), error=zero, step=zero, problem=problem)
             float(self.square(case.constants, case.parameters, past))
@@ -242,38 +265,4 @@ def _make_key(array: Any, unit: float) -> Any:
     return tuple(array.ravel()) if array.dtype == object else rounding_key(array / unit)
 
 
-def error_law(
-    square: Law,
-    *,
-    mean: Law | None = None,
-    exact: bool = False,
-    parameters: Given | None = None,
-    constants: Callable[[Any], Any] | None = None,
-) -> ErrorLawCheck:
-    """Return a check of a formula for the mean square of an estimator's error g_t - grad f(x_t).
-
-    All draws are enumerated, so the instances must be small: a few components, small batches, and a
-    few steps. The method must yield `estimate`, and `at`, the point where it was formed.
-
-    Parameters
-    ----------
-    square
-        The claimed mean of |e_t|^2 given the past: a function of the constants of the problem, the
-        parameters that are set here, and a `Past`.
-    mean
-        The claimed mean of e_t given the past, with the shape of a gradient; None to leave it out.
-    exact
-        Whether `square` is the exact mean square; by default it is an upper bound.
-    parameters, constants
-        See `bound`.
-
-    Raises
-    ------
-    InputError
-        If a function takes another number of arguments.
-    """
-    check_function("square", square, "c, a, past")
-    if mean is not None:
-        check_function("mean", mean, "c, a, past")
-    setting = ClaimSetting(parameters=parameters or {}, constants=constants)
-    return ErrorLawCheck(square=square, mean=mean, exact=exact, setting=setting)
+error_law = ErrorLawCheck  # name in claims

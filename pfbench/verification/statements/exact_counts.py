@@ -1,7 +1,7 @@
 """Check of exact counts: the oracle calls of a run equal a function of constants and parameters."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 from pfbench.base.counts import COUNTED, Counts
@@ -10,14 +10,11 @@ from pfbench.base.names import check_names
 from pfbench.base.status import Verdict
 from pfbench.verification.statements.horizons import decide_at_growing_horizons
 from pfbench.verification.statements.setting import (
-    ClaimSetting,
-    Given,
     MethodOnProblem,
+    StatementCheck,
     check_function,
-    check_required_oracles,
     enumerate_outcomes,
     iterate_problems,
-    label_settings,
 )
 from pfbench.verification.statistics import (
     Decision,
@@ -38,16 +35,38 @@ Formula = Callable[[Any, Any], Counts | Mapping[str, float]]
 """Function of constants and parameters: counts by kind. Other kinds are 0; FO is not compared."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExactCounts:
-    """Check that the oracle calls of a run equal the claimed counts; see `counts`."""
+@dataclass(frozen=True)
+class ExactCounts(StatementCheck):
+    """Check that the oracle calls of a run are exactly those of a formula.
+
+    Parameters
+    ----------
+    formula
+        A function of the constants of the problem and the claim's parameters that returns numbers
+        of calls by kind: ``{"sfo": ..., "lo": ...}``. Kinds that are not named must be 0, except
+        FO: a full gradient may be queried as a batch of all components.
+    expected
+        Whether the formula gives means over all draws. These are enumerated, so the instances must
+        be small.
+    parameters, full, constants
+        See `StatementCheck`.
+
+    Raises
+    ------
+    InputError
+        If the formula takes another number of arguments, or `parameters` is invalid.
+    """
 
     kind: ClassVar[str] = "count"
     takes: ClassVar[tuple[float, float]] = (0.2, 0.2)
 
     formula: Formula
-    settings: Mapping[str, ClaimSetting]
-    expected: bool
+    _: KW_ONLY
+    expected: bool = False
+
+    def __post_init__(self) -> None:
+        check_function("the formula", self.formula, "c, a")
+        _ = self.settings  # raises an error if `parameters` is invalid
 
     def __call__(self, trial: Trial) -> Evidence:
         """Test the counts of runs on every instance with every setting, and on longer runs.
@@ -64,15 +83,19 @@ class ExactCounts:
 
         The other horizons are multiples of the stated one, so they share its divisors.
         """
-        horizons = {label: item.horizon(trial.effort) for label, item in self.settings.items()}
-        for extra in _MORE_STEPS if Verdict(evidence.decision.verdict).keeps_bound else ():
-            settings = {
-                label: self.settings[label].with_horizon(horizon[0], horizon[1] + extra)
-                for label, horizon in horizons.items()
-                if horizon and not self.expected
+        horizons = {
+            label: horizon
+            for label, item in self.settings.items()
+            if (horizon := item.horizon(trial.effort)) and not self.expected
+        }
+        keeps_bound = Verdict(evidence.decision.verdict).keeps_bound
+        for extra in _MORE_STEPS if keeps_bound and horizons else ():
+            longer = {
+                label: self.settings[label].with_horizon(name, steps + extra).parameters
+                for label, (name, steps) in horizons.items()
             }
             try:
-                decision = replace(self, settings=settings)._decide(trial).decision
+                decision = replace(self, parameters=longer)._decide(trial).decision
             except (InputError, NotTestable, ValueError):  # no such number of steps
                 continue
             if not Verdict(decision.verdict).keeps_bound:
@@ -105,11 +128,8 @@ class ExactCounts:
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
-        for _, problem in iterate_problems(trial):
-            for setting in self.settings.values():
-                case = setting.make_case(trial, problem)
-                check_required_oracles(case)
-                self._compute_claimed_counts(case)
+        for case in self.iterate_runnable_cases(trial):
+            self._compute_claimed_counts(case)
 
     def _compute_claimed_counts(self, case: MethodOnProblem) -> dict[str, float]:
         """Return the claimed counts by oracle kind."""
@@ -153,32 +173,4 @@ def _decide_counts(
     return decide_exact(not wrong, "Every mean is exact.", "".join(wrong[:1]), measured)
 
 
-def counts(
-    formula: Formula,
-    *,
-    parameters: Given | Mapping[str, Given] | None = None,
-    constants: Callable[[Any], Any] | None = None,
-    expected: bool = False,
-) -> ExactCounts:
-    """Return a check that the oracle calls of a run are exactly those of a formula.
-
-    Parameters
-    ----------
-    formula
-        A function of the constants of the problem and the claim's parameters that returns numbers
-        of calls by kind: ``{"sfo": ..., "lo": ...}``. Kinds that are not named must be 0, except
-        FO: a full gradient may be queried as a batch of all components.
-    parameters, constants
-        See `bound`.
-    expected
-        Whether the formula gives means over all draws. These are enumerated, so the instances must
-        be small.
-
-    Raises
-    ------
-    InputError
-        If the formula takes another number of arguments, or `parameters` is invalid.
-    """
-    check_function("the formula", formula, "c, a")
-    settings = label_settings(parameters, constants=constants)
-    return ExactCounts(formula=formula, settings=settings, expected=expected)
+counts = ExactCounts  # name in claims

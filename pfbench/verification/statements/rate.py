@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,9 +14,8 @@ from pfbench.base.status import Verdict
 from pfbench.verification.instances import Instance
 from pfbench.verification.statements.quantity import Quantity, as_function, count_calls_to_target
 from pfbench.verification.statements.setting import (
-    ClaimSetting,
-    Given,
     MethodOnProblem,
+    StatementCheck,
     check_required_oracles,
     draw_seeds,
     is_run_random,
@@ -46,22 +45,68 @@ NO_EVIDENCE = (
 """Remark on a rate that holds with a smaller exponent than the claimed one."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RateCheck:
-    """Check of a rate: the exponent with which oracle calls grow in a parameter; see `rate`."""
+@dataclass(frozen=True)
+class RateCheck(StatementCheck):
+    """Check that oracle calls to reach a target grow with at most a claimed exponent.
+
+    One slope of log calls is fitted for each seed, and the exponent is the median of the slopes;
+    see `decide_exponent`. An easy problem is no evidence for a rate: use instances on which every
+    method needs that many calls.
+
+    Parameters
+    ----------
+    exponent
+        The claimed exponent.
+    values
+        Accuracies epsilon, or values of `varied_parameter`: at least 4, over `decades`.
+    measure
+        Quantity that must become at most epsilon; see `quantity` of `bound`.
+    varied_parameter
+        "1/epsilon", or a parameter of the instances; `parameters` then contain `epsilon`. An
+        instance with a parameter `epsilon` is built for that accuracy.
+    count
+        The kind of calls.
+    seeds
+        Number of seeds, of the method and of random data, at the second look. An earlier look has
+        `EARLY_SEEDS`, and the last one `MOST_SEEDS`; each look is made only if the one before does
+        not decide. Fewer than 6 seeds decide nothing.
+    decades
+        Minimum number of decades of a usable fit.
+    by_schedule
+        Whether the exponent follows from the schedule alone, whatever the method does. The verdict
+        is then *holds* at best.
+    parameters, full, constants
+        See `StatementCheck`; `parameters` are for a method without a theorem's schedule, or in
+        addition to the schedule.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+    """
 
     kind: ClassVar[str] = "rate"
     takes: ClassVar[tuple[float, float]] = (30.0, 30.0)
 
     exponent: float
-    values: tuple[float, ...]
+    values: Sequence[float]
+    _: KW_ONLY
     measure: Quantity
-    varied_parameter: str
-    count: str
-    setting: ClaimSetting
-    seeds: int
-    decades: float
-    by_schedule: bool
+    varied_parameter: str = EPSILON
+    count: str = "sfo"
+    seeds: int = 20
+    decades: float = 2.0
+    by_schedule: bool = False
+
+    def __post_init__(self) -> None:
+        check_real("exponent", self.exponent)
+        values = check_finite_array("values", self.values)
+        if values.ndim != 1 or values.size == 0 or (values <= 0.0).any():
+            raise InputError("values must be a list of positive numbers.")
+        object.__setattr__(self, "values", tuple(values.tolist()))
+        check_choice("count", self.count, COUNTED)
+        check_integer("seeds", self.seeds, minimum=1)
+        check_real("decades", self.decades, above=0.0)
 
     def __call__(self, trial: Trial) -> Evidence:
         """Test the exponent on every instance, with one fitted slope for each seed."""
@@ -127,66 +172,4 @@ class RateCheck:
         return count_calls_to_target(trial, case, case.algorithm, seed, *request) or math.inf
 
 
-def rate(
-    exponent: float,
-    values: Sequence[float],
-    *,
-    measure: Quantity,
-    varied_parameter: str = EPSILON,
-    count: str = "sfo",
-    parameters: Given | None = None,
-    seeds: int = 20,
-    decades: float = 2.0,
-    by_schedule: bool = False,
-) -> RateCheck:
-    """Return a check that oracle calls to reach a target grow with at most a claimed exponent.
-
-    One slope of log calls is fitted for each seed, and the exponent is the median of the slopes;
-    see `decide_exponent`. An easy problem is no evidence for a rate: use instances on which every
-    method needs that many calls.
-
-    Parameters
-    ----------
-    exponent
-        The claimed exponent.
-    values
-        Accuracies epsilon, or values of `varied_parameter`: at least 4, over `decades`.
-    measure
-        Quantity that must become at most epsilon; see `quantity` of `bound`.
-    varied_parameter
-        "1/epsilon", or a parameter of the instances; `parameters` then contain `epsilon`. An
-        instance with a parameter `epsilon` is built for that accuracy.
-    count
-        The kind of calls.
-    parameters
-        See `bound`; for a method without a theorem's schedule, or in addition to the schedule.
-    seeds
-        Number of seeds, of the method and of random data, at the second look. An earlier look has
-        `EARLY_SEEDS`, and the last one `MOST_SEEDS`; each look is made only if the one before does
-        not decide. Fewer than 6 seeds decide nothing.
-    decades
-        Minimum number of decades of a usable fit.
-    by_schedule
-        Whether the exponent follows from the schedule alone, whatever the method does. The verdict
-        is then *holds* at best.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range.
-    """
-    check_real("exponent", exponent)
-    result = check_finite_array("values", values)
-    if result.ndim != 1 or result.size == 0 or (result <= 0.0).any():
-        raise InputError("values must be a list of positive numbers.")
-    return RateCheck(
-        exponent=exponent,
-        values=tuple(result.tolist()),
-        measure=measure,
-        varied_parameter=varied_parameter,
-        count=check_choice("count", count, COUNTED),
-        setting=ClaimSetting(parameters=parameters or {}),
-        seeds=check_integer("seeds", seeds, minimum=1),
-        decades=check_real("decades", decades, above=0.0),
-        by_schedule=by_schedule,
-    )
+rate = RateCheck  # name in claims

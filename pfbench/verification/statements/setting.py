@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
@@ -188,25 +188,60 @@ def _make_with_constants(trial: Trial, constants: Any, parameters: Mapping[str, 
         raise
 
 
-def label_settings(
-    parameters: Given | Mapping[str, Given] | None, **overrides: Any
-) -> dict[str, ClaimSetting]:
-    """Return the settings of a claim by label; the label of a single setting is "".
+@dataclass(frozen=True, kw_only=True)
+class StatementCheck:
+    """Base class of checks that run the method with parameters that the claim sets.
 
-    `overrides` are values of the other fields of each setting.
-
-    Raises
-    ------
-    InputError
-        If `parameters` is neither a mapping nor a function.
+    Attributes
+    ----------
+    parameters
+        Parameters of the method by name, or a function of the constants that returns them. With
+        `epsilon` among them, the method's ``theory`` sets the others. In `bound` and `counts`, a
+        mapping from labels to these states several settings.
+    full
+        Parameters that replace these in a full verification.
+    constants
+        Function of a problem that returns the constants for the functions of the claim; by default
+        the constants of the problem.
     """
-    value = {} if parameters is None else parameters
-    if not (isinstance(value, Mapping) or callable(value)):
-        raise InputError("parameters must be a mapping, or a function of the constants.")
-    items = value.values() if isinstance(value, Mapping) else [None]
-    is_plural = value and all(isinstance(item, Mapping) or callable(item) for item in items)
-    by_label: Any = value if is_plural else {"": value}
-    return {label: ClaimSetting(parameters=item, **overrides) for label, item in by_label.items()}
+
+    parameters: Given | Mapping[str, Given] | None = None
+    full: Mapping[str, Any] | None = None
+    constants: Callable[[Any], Any] | None = None
+
+    @cached_property
+    def settings(self) -> dict[str, ClaimSetting]:
+        """Settings by label; the label of a single setting is "".
+
+        Raises
+        ------
+        InputError
+            If `parameters` is neither a mapping nor a function.
+        """
+        value = {} if self.parameters is None else self.parameters
+        if not (isinstance(value, Mapping) or callable(value)):
+            raise InputError("parameters must be a mapping, or a function of the constants.")
+        items = value.values() if isinstance(value, Mapping) else [None]
+        is_plural = value and all(isinstance(item, Mapping) or callable(item) for item in items)
+        by_label: Any = value if is_plural else {"": value}
+        return {
+            label: ClaimSetting(parameters=item, full=self.full or {}, constants=self.constants)
+            for label, item in by_label.items()
+        }
+
+    @property
+    def setting(self) -> ClaimSetting:
+        """Setting of a check that has only one."""
+        (setting,) = self.settings.values()
+        return setting
+
+    def iterate_runnable_cases(self, trial: Trial) -> Iterator[MethodOnProblem]:
+        """Yield the method on a problem of each instance; raise an error if it cannot run there."""
+        for _, problem in iterate_problems(trial):
+            for setting in self.settings.values():
+                case = setting.make_case(trial, problem)
+                check_required_oracles(case)
+                yield case
 
 
 def has_schedule(method: Any) -> bool:
