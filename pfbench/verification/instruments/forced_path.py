@@ -7,31 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum
-from pfbench.verification.instruments.indefinite import ConvexHull
-
-
-class Segment(ConvexHull):
-    """Segment of R^d from 0 to `length` times the first unit vector."""
-
-    name: ClassVar[str] = "segment"
-    has_projection: ClassVar[bool] = True
-
-    def __init__(self, d: int, length: float) -> None:
-        super().__init__(np.outer([0.0, length], np.eye(1, d)))
-
-    def project(self, y: Floats) -> Floats:
-        """Return the nearest point of the segment to y."""
-        return np.clip(y, *self.vertices)
-
-    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x is on the segment, up to `tolerance` times the segment's length."""
-        return bool(np.abs(np.asarray(x) - self.project(x)).max() <= tolerance * self.diameter)
+from pfbench.sets import Box
+from pfbench.verification.instruments.gradient_table import StoredGradients
 
 
 @dataclass(frozen=True)
@@ -47,7 +30,7 @@ class ForcedPath(FiniteSum):
     Parameters
     ----------
     n
-        Number of components, a multiple of 2(d-1); memory does not grow with n.
+        Number of components, a multiple of 2(d-1); only a table needs memory that grows with n.
     d
         Dimension, at least 2.
     L, L2, kappa
@@ -82,9 +65,9 @@ class ForcedPath(FiniteSum):
             raise InputError(f"n={self.n} must be a multiple of 2(d-1) = {2 * (self.d - 1)}.")
 
     @cached_property
-    def set(self) -> Segment:
+    def set(self) -> Box:
         """Feasible set: the segment from 0 to `length` times the first unit vector."""
-        return Segment(self.d, self.length)
+        return Box(self.d, np.zeros(self.d), self.length * np.eye(self.d)[0])
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -155,9 +138,16 @@ class ForcedPath(FiniteSum):
 
         return ComponentHessiansAtPoint(apply_hessian)
 
-    def table(self, x: Floats) -> "ForcedTable":
-        """Return a table of all component gradients at x, which stores one number per component."""
-        return ForcedTable(self, float(x[0]))
+    def table(self, x: Floats) -> StoredGradients:
+        """Return a table with every component gradient at x; it needs 8 n d bytes."""
+        return StoredGradients(self.n, self._gradients, x)
+
+    def _gradients(self, i: Integers, x: Floats) -> Floats:
+        """Return the gradients at x of the components i, shape (i.size, d)."""
+        g, axes = np.zeros((i.size, self.d)), 1 + (i // 2) % (self.d - 1)
+        g[:, 0] = -self.gradient_slope
+        g[np.arange(i.size), axes] = (1.0 - 2.0 * (i % 2)) * (self.sigma + self.h(float(x[0])))
+        return g
 
     def h_derivative(self, r: float) -> float:
         """Return the derivative h'(r) = L + L2 r - kappa r^2/2 of the method `h`."""
@@ -173,41 +163,3 @@ class ForcedPath(FiniteSum):
         signs = 1.0 - 2.0 * (indices % 2)
         k = 1 + (indices // 2) % (self.d - 1)
         return np.asarray(factor * np.bincount(k, signs * weights, minlength=self.d))
-
-
-class ForcedTable:
-    """Table of all component gradients at a point of a segment; stores one number per component.
-
-    It needs 8 n bytes.
-    """
-
-    def __init__(self, problem: ForcedPath, r: float) -> None:
-        self._problem = problem
-        self._h = np.full(problem.n, problem.h(r))
-        i = np.arange(problem.n)
-        self._signs, self._k = 1.0 - 2.0 * (i % 2), 1 + (i // 2) % (problem.d - 1)
-        signed = self._signs * self._h
-        self._sum: Floats = np.bincount(self._k, signed, minlength=problem.d).astype(np.float64)
-
-    @property
-    def mean(self) -> Floats:
-        """Mean of the stored gradients over all components, shape (d,)."""
-        g: Floats = self._sum / self._problem.n
-        g[0] = -self._problem.gradient_slope
-        return g
-
-    def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the sample mean of component gradients at x minus the stored ones, shape (d,)."""
-        i, weights = weight_indices(sample)
-        change = self._signs[i] * (self._problem.h(float(x[0])) - self._h[i]) * weights
-        return np.asarray(np.bincount(self._k[i], change, minlength=self._problem.d))
-
-    def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Store the sampled components' gradients at x; return their mean change, shape (d,)."""
-        difference = self.difference(sample, x)
-        i = np.unique(weight_indices(sample)[0])
-        h = self._problem.h(float(x[0]))
-        change = self._signs[i] * (h - self._h[i])
-        self._sum += np.bincount(self._k[i], change, minlength=self._problem.d)
-        self._h[i] = h
-        return difference

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
-from pfbench.verification.instruments.forced_path import ForcedPath, Segment
+from pfbench.verification.instruments.forced_path import ForcedPath
 
 PATH = ForcedPath(
     24, 4, L=0.7, L2=1.3, kappa=0.4, sigma=0.2, gradient_slope=0.9, length=2.0, begin=0.5
@@ -76,13 +76,3 @@ def test_the_constants_bound_what_happens_on_the_segment():
 def test_an_unbalanced_size_is_refused():
     with pytest.raises(InputError, match="multiple of 2"):
         ForcedPath(25, 4)
-
-
-def test_the_segment():
-    segment = Segment(3, 2.0)
-    assert_allclose(segment.lo(np.array([-1.0, 5.0, 0.0])), [2.0, 0.0, 0.0])
-    assert_allclose(segment.lo(np.array([1.0, 5.0, 0.0])), 0.0)
-    assert segment.minimum(np.array([-3.0, 1.0, 1.0])) == (-6.0, -6.0)
-    assert_allclose(segment.project(np.array([5.0, 1.0, 1.0])), [2.0, 0.0, 0.0])
-    assert segment.contains(np.array([1.0, 0.0, 0.0]))
-    assert not segment.contains(np.array([1.0, 0.1, 0.0]))
