@@ -15,13 +15,14 @@ from pfbench.verification import units as named_units
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.units import Formula, PowerProduct, formula
+from pfbench.verification.user_claims import collect_paper
 
 
 def read_paper(package: str, title: str, modules: str) -> Paper:
     """Return a paper with the claims, mutants and errata in the folder of `package`.
 
-    The claims are the `CLAIMS` of the modules, in the order in which `modules` names them. The
-    mutants and errata are the tables of ``faults.toml`` and ``errata.toml``.
+    The claims are those that the modules define at their top level, in the order in which `modules`
+    names them. The mutants and errata are the tables of ``faults.toml`` and ``errata.toml``.
 
     Raises
     ------
@@ -30,7 +31,7 @@ def read_paper(package: str, title: str, modules: str) -> Paper:
     """
     files = [import_module(f"{package}.{name}") for name in modules.split()]
     folder = Path(str(files[0].__file__)).parent
-    claims = tuple(claim for file in files for claim in file.CLAIMS)
+    claims = collect_paper(value for file in files for value in vars(file).values()).claims
     existing = {claim.name: claim for claim in claims}
     faults = _load_table(folder / "faults.toml").items()
     errata = _load_table(folder / "errata.toml").items()

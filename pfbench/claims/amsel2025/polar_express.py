@@ -251,8 +251,6 @@ INTERVAL = _claim(
     expected_seconds=(0.7, 3.5),
 )
 
-CLAIMS = (GREEDY, RATE, INTERVAL)
-
 
 # --- planted faults -------------------------------------------------------------------------------
 

@@ -163,8 +163,6 @@ HEAVY = Claim(
     expected_seconds=(3.0, 3.0),
 )
 
-CLAIMS = (UNBIASED, THEOREM, HEAVY)
-
 
 # --- planted faults -------------------------------------------------------------------------------
 

@@ -192,5 +192,3 @@ WORST = Claim(
     expected_seconds=(1.0, 1.0),
     formulas=(formula(suboptimality_floor, VALUE),),
 )
-
-CLAIMS = (WORST,)

@@ -145,8 +145,6 @@ INEXACT = Claim(
     formulas=(formula(best_step, (0, 0)), formula(fw_gap_bound, VALUE, error=VALUE, gamma=(0, 0))),
 )
 
-CLAIMS = (INEXACT,)
-
 
 # --- planted faults -------------------------------------------------------------------------------
 

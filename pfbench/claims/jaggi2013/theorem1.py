@@ -46,5 +46,3 @@ PRIMAL = Claim(
     expected_seconds=(0.1, 0.1),
     units={"constants": VALUE, "of": VALUE},
 )
-
-CLAIMS = (PRIMAL,)

@@ -273,5 +273,3 @@ MEAN = Claim(
         formula(mean_norm_bound, GRADIENT, {"alpha": 0.3}, K=NUMBER, sigma=GRADIENT, step=NUMBER),
     ),
 )
-
-CLAIMS = (BIAS, MEAN)

@@ -276,8 +276,6 @@ CYCLES = _claim(
     ),
 )
 
-CLAIMS = (RESIDUAL, DEFICIT, INTERVAL, CYCLES)
-
 
 # --- planted faults -------------------------------------------------------------------------------
 

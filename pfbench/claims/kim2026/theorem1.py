@@ -311,5 +311,3 @@ SEPARATION = Claim(
     expected_seconds=(0.6, 0.6),
     formulas=(formula(min_gradient_descent_steps, NUMBER, {"d": 101}),),
 )
-
-CLAIMS = (THEOREM, SEPARATION)

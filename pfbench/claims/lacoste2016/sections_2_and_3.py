@@ -272,5 +272,3 @@ LOCAL = Claim(
     schedule="step = line-search",
     expected_seconds=(0.2, 2.0),
 )
-
-CLAIMS = (AFFINE, LOCAL)

@@ -282,5 +282,3 @@ RATE = Claim(
     expected_seconds=(2.5, 60.0),
     complexity=complexity("frank-wolfe", ON_GAP, FO=2.0, LO=2.0),
 )
-
-CLAIMS = (DESCENT, THEOREM1, RATE)

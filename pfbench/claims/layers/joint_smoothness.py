@@ -282,8 +282,6 @@ NETWORK = Claim(
     expected_seconds=(1.0, 6.0),
 )
 
-CLAIMS = (JOINT, OWN_STEPS, COUPLED, NETWORK)
-
 
 # --- planted faults -------------------------------------------------------------------------------
 

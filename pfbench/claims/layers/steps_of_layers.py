@@ -121,5 +121,3 @@ MUON = _claim("muon", ("spectral", "spectral[lmo=quintic]", *_MIXED), beta=0.5)
 NESTEROV = _claim("muon-nesterov", ("spectral[lmo=quintic]", *_MIXED), beta=0.5)
 SCION = _claim("uscg", _MIXED, alpha=0.5)
 SIGNS = _claim("signum", ("linf", *_MIXED), beta=0.5)
-
-CLAIMS = (MUON, NESTEROV, SCION, SIGNS)

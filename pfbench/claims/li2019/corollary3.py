@@ -190,6 +190,3 @@ def examine_weights_of_30(
     return evidence.with_ratios_under_other_readings(
         {name: maximise(form) for name, form in _READINGS.items()}
     )
-
-
-CLAIMS = (COR3,)

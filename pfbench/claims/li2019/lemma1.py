@@ -177,6 +177,3 @@ def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> 
     return evidence.with_ratios_under_other_readings(
         {"n = d^2": growth(square), "the loss of (35)": growth(twice)}
     )
-
-
-CLAIMS = (LEMMA1,)

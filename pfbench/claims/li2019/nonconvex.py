@@ -264,6 +264,3 @@ def examine_stray_factor(
             "L at least 1": max_ratio(np.maximum(L, 1.0), N),
         }
     )
-
-
-CLAIMS = (NONCONVEX,)

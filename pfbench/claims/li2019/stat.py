@@ -240,6 +240,3 @@ def examine_one_sided_square(
             "both squared, 8 in place of 1, e as printed": own,
         }
     )
-
-
-CLAIMS = (STAT,)

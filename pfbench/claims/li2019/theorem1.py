@@ -217,6 +217,3 @@ class FaultyEnlargedLO(OverriddenOracles):
         """Return 1.5 times the vertex of the set that minimises <g, v>."""
         v = self._original.lo(g)
         return 1.5 * (v if isinstance(v, np.ndarray) else v.matrix())
-
-
-CLAIMS = (GAP, FO, LO)

@@ -177,5 +177,3 @@ VARIANCE = _of_storc(
         formula(batch_size, NUMBER),
     ),
 )
-
-CLAIMS = (THM2, VARIANCE)

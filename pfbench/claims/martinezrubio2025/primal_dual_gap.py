@@ -242,8 +242,6 @@ GAP_OPTIMISTIC = _claim(
     schedule="none: T is the horizon",
 )
 
-CLAIMS = (RECURSION, GAP, HEAVY_BALL, GAP_SHORT, GAP_OPTIMISTIC)
-
 
 class FaultyStaleGradientLO(OverriddenOracles):
     """Faulty linear minimisation that uses the gradient of the previous step."""

@@ -194,5 +194,3 @@ THEOREM = Claim(
         formula(norm_bound_printed, GRADIENT, _BETAS, r=NUMBER, sigma=GRADIENT, **_UNITS),
     ),
 )
-
-CLAIMS = (THEOREM,)

@@ -311,5 +311,3 @@ VANISHING_HELD = _claim(
     "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1)",
     vanishing_alpha_error_bound_printed,
 )
-
-CLAIMS = (STEP, STEP_HELD, CONSTANT, VANISHING, CONSTANT_HELD, VANISHING_HELD)

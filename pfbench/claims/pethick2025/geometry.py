@@ -263,8 +263,6 @@ DUAL_GAP = Claim(
     formulas=(formula(gradient_dual_norm_bound, GRADIENT, gap=VALUE),),
 )
 
-CLAIMS = (GEOM, DUAL_GAP)
-
 
 # --- planted faults -------------------------------------------------------------------------------
 

@@ -219,5 +219,3 @@ FREE = Claim(
     expected_seconds=(0.05, 0.05),
     formulas=(formula(travel_bound, LENGTH, gammas=NUMBER),),
 )
-
-CLAIMS = (SIGNUM, MUON, LENGTHS, DECAYS, DIAGONAL, HELD, FREE)

@@ -289,5 +289,3 @@ SCG_VANISHING = _scg_theorem(
         "(2/3) L_2 D_2)]/K^(1/4) + 2 L rho^2/K^(3/4)"
     ),
 )
-
-CLAIMS = (LEMMA_1, CONSTANT, VANISHING, SCG_CONSTANT, SCG_VANISHING)

@@ -344,6 +344,3 @@ class FaultySymmetricNoise(OverriddenOracles):
         """Return the gradient plus the sample mean of noise: `TAU` or -`TAU`, by index parity."""
         signs = np.where(np.asarray(sample) % 2, 1.0, -1.0)
         return np.asarray(self._original.gradient(x) + TAU * signs.mean())
-
-
-CLAIMS = (STORM, *HEAVY_TAILS, ALMOND_FLOOR)

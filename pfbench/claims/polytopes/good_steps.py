@@ -226,13 +226,6 @@ def _claim(name: str, source: str, quantity: float, words: str, counts_good_step
     )
 
 
-AWAY = _claim("afw", "Lacoste-Julien, Jaggi 2015; pfbench", 4.0, "mu delta^2/(4 L M^2)", True)
-
-BLENDED = _claim("bpfw", "Tsuji, Tanaka, Pokutta 2022; pfbench", 4.0, "mu delta^2/(4 L M^2)", True)
-
-PAIRWISE = _claim("pfw", "Lacoste-Julien, Jaggi 2015; pfbench", 1.0, "mu delta^2/(L M^2)", False)
-
-
 # --- linear convergence ---------------------------------------------------------------------------
 
 ZIGZAGGING = tuple(
@@ -297,4 +290,8 @@ CONTRACTION = (
     _contraction_claim("bpfw", "Tsuji, Tanaka, Pokutta 2022; pfbench"),
 )
 
-CLAIMS = (*CONTRACTION, AWAY, BLENDED, PAIRWISE)
+AWAY = _claim("afw", "Lacoste-Julien, Jaggi 2015; pfbench", 4.0, "mu delta^2/(4 L M^2)", True)
+
+BLENDED = _claim("bpfw", "Tsuji, Tanaka, Pokutta 2022; pfbench", 4.0, "mu delta^2/(4 L M^2)", True)
+
+PAIRWISE = _claim("pfw", "Lacoste-Julien, Jaggi 2015; pfbench", 1.0, "mu delta^2/(L M^2)", False)

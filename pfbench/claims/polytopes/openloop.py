@@ -208,5 +208,3 @@ SEPARATION = Claim(
     expected_seconds=(2.0, 2.0),
     formulas=(formula(open_loop_decay, NUMBER),),
 )
-
-CLAIMS = (GENERAL, FACE, SEPARATION)

@@ -137,5 +137,3 @@ TABLE = {
         "step = line-search",
     ),
 }
-
-CLAIMS = tuple(TABLE.values())

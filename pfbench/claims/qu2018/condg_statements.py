@@ -162,5 +162,3 @@ DISTANCE = _bound(
     formulas=(power_product((0, 2), {"lam": 1, "eta": 1}, lam=STEP, eta=VALUE),),
     expected_seconds=(0.2, 1.5),
 )
-
-CLAIMS = (STOP, COUNT, DISTANCE)

@@ -325,5 +325,3 @@ RATE = Claim(
     expected_seconds=(2.0, 60.0),
     complexity=complexity("ncgs", MAPPING_SQ, FO=1.0, LO=2.0),
 )
-
-CLAIMS = (OPTION1, OPTION2, RATE)

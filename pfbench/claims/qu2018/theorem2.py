@@ -166,5 +166,3 @@ RATE = Claim(
     expected_seconds=(1.0, 21.0),
     complexity=complexity("ncgs-stochastic", MAPPING_SQ, SFO=2.0, LO=2.0),
 )
-
-CLAIMS = (MEAN, RATE)

@@ -248,5 +248,3 @@ RATE = Claim(
     expected_seconds=(3.0, 40.0),
     complexity=complexity("ncgs-vr", MAPPING_SQ, SFO=(1.0, 2 / 3), LO=2.0),
 )
-
-CLAIMS = (MEAN, RATE)

@@ -208,5 +208,3 @@ SPIDER_CONVEX = _claim(
     spider_error_bound,
     spider_primal_bound,
 )
-
-CLAIMS = (ONE, MOMENTUM, PAGE_CONVEX, SPIDER_CONVEX)

@@ -283,5 +283,3 @@ CALLS = _convex_sliding_claim(
     bound(convex_lo_bound, "lo", statistic="last", parameters=partial(convex_parameters, steps=60)),
     NUMBER,
 )
-
-CLAIMS = (STORM, *UPDATES, *ERRORS, PROX, SLIDING, HEIGHT, CALLS)

@@ -209,5 +209,3 @@ FEWER = Claim(
     schedule="theory",
     expected_seconds=(3.0, 3.0),
 )
-
-CLAIMS = (LAW, SLIDING, GAP, FEWER)

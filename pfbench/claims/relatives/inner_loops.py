@@ -129,5 +129,3 @@ RECURSIVE = _claim(
     (BALL.with_title("ball"),),
     "eta",
 )
-
-CLAIMS = (CONDG, RECURSIVE)

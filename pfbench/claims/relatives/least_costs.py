@@ -200,5 +200,3 @@ SPANS = Claim(
     expected_seconds=(0.5, 0.5),
     formulas=(formula(gradient_norm_floor, GRADIENT),),
 )
-
-CLAIMS = (CHEAPEST, SPANS)

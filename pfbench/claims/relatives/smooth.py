@@ -146,5 +146,3 @@ GAPS = tuple(
         ("zerosarah-fw", "Li, Hanzely, Richtarik 2021, the estimate; pfbench"),
     )
 )
-
-CLAIMS = (SMOOTH_PAGE, SMOOTH_LSVRG, SMOOTH_ZEROSARAH, *GAPS)

@@ -95,5 +95,3 @@ OUTPUT = Claim(
     algorithm="storm",
     expected_seconds=(0.5, 2.0),
 )
-
-CLAIMS = (OUTPUT,)

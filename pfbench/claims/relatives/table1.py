@@ -314,5 +314,3 @@ def _claim(name: str, row: TableRow) -> Claim:
 
 
 TABLE = {name: _claim(name, row) for name, row in ROWS.items()}
-
-CLAIMS = tuple(TABLE.values())

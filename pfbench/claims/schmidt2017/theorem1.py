@@ -104,5 +104,3 @@ RADIUS = _claim(
     ),
     check=partial(check_ratios, measure=spectral_rate, quick_below=20),
 )
-
-CLAIMS = (THEOREM, RADIUS)

@@ -273,6 +273,3 @@ LAW = {
     )
     for name, method in METHODS.items()
 }
-
-
-CLAIMS = tuple(LAW.values())

@@ -204,6 +204,3 @@ def _objective_at_zero_as_printed(problem: RobustMatrixRecovery) -> float:
     """Return the value at 0 of shen2019's objective (4) as printed, computed by NumPy alone."""
     z: Floats = problem.observations.values
     return float(np.sum(1.0 - np.exp(-(z**2) / (2.0 * problem.sigma))))
-
-
-CLAIMS = (ONE_NUMBER,)

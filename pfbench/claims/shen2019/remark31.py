@@ -164,6 +164,3 @@ def examine_failure_probability(
             "every output with X <= eps": float(V[epsilon * constants.D >= V / 10.0].max()) / aim,
         }
     )
-
-
-CLAIMS = (REMARK,)

@@ -109,19 +109,17 @@ def _batch_by_error(trial: Trial, n: int) -> float:
     return float(low)
 
 
-CLAIMS = (
-    Claim(
-        name="shen2019-sagafw",
-        source="Reddi, Sra, Poczos, Smola 2016 (Allerton), discussed in shen2019 appendix 7.2",
-        kind="rate",
-        statement="SAGAFW reaches V <= eps D with O(n + n^(1/3)/eps^2) SFO",
-        check=check_sagafw_rate,
-        instances=(FAMILY, PATH),
-        algorithm="sagafw",
-        assumptions=("every grad f_i is L_max-Lipschitz", "C compact"),
-        schedule="theory",
-        expected_seconds=(None, 140.0),
-        complexity=complexity("sagafw", GAP, SFO=(IN_EPSILON, IN_N), LO=2.0),
-        disputed="its proof bounds the table's error by a step that does not follow (appendix 7.2)",
-    ),
+SAGAFW = Claim(
+    name="shen2019-sagafw",
+    source="Reddi, Sra, Poczos, Smola 2016 (Allerton), discussed in shen2019 appendix 7.2",
+    kind="rate",
+    statement="SAGAFW reaches V <= eps D with O(n + n^(1/3)/eps^2) SFO",
+    check=check_sagafw_rate,
+    instances=(FAMILY, PATH),
+    algorithm="sagafw",
+    assumptions=("every grad f_i is L_max-Lipschitz", "C compact"),
+    schedule="theory",
+    expected_seconds=(None, 140.0),
+    complexity=complexity("sagafw", GAP, SFO=(IN_EPSILON, IN_N), LO=2.0),
+    disputed="its proof bounds the table's error by a step that does not follow (appendix 7.2)",
 )

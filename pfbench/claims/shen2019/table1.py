@@ -337,6 +337,3 @@ CROSSOVER = tuple(
     )
     for name, point in CROSSOVERS.items()
 )
-
-
-CLAIMS = (*TABLE.values(), *CROSSOVER)

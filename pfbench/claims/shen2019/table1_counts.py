@@ -60,6 +60,3 @@ COUNT = {
     )
     for name, method in METHODS.items()
 }
-
-
-CLAIMS = tuple(COUNT.values())

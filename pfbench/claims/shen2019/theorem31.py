@@ -264,6 +264,3 @@ def _gaps_of_run(epsilon: float, L: float, D: float, seed: int) -> Floats:
     return compute_gaps_along_run(
         problem, replace(algorithm, iterations=algorithm.iterations + 1), seed
     )
-
-
-CLAIMS = tuple(THEOREM.values())

@@ -223,6 +223,3 @@ def _direction_coordinates_along_run(problem: ZeroChain, x: Floats) -> Floats:
         v = problem.set.lo(problem.gradient(points[k]))
         points.append(points[k] + 2.0 / (k + 3.0) * (v - points[k]))
     return np.abs([problem.chain_coordinates(x) for x in points]).T / problem.set.radius
-
-
-CLAIMS = (LOWER_BOUND,)

@@ -178,6 +178,3 @@ UNBIASED = {
     )
     for name, method in METHODS.items()
 }
-
-
-CLAIMS = tuple(UNBIASED.values())

@@ -224,5 +224,3 @@ THEOREM = Claim(
     expected_seconds=(5.0, 10.0),
     formulas=(formula(theorem_step, STEP, _GAMMA | {"beta": 0.3}),),
 )
-
-CLAIMS = (LAW, COROLLARY, THEOREM)

@@ -205,5 +205,3 @@ THM2 = _claim(
     _PENALISED,
     (4.0, 7.0),
 )
-
-CLAIMS = (THM1, THM2)

@@ -148,6 +148,3 @@ STEP = Claim(
     expected_seconds=(0.5, 2.0),
     check=check,
 )
-
-
-CLAIMS = (STEP,)

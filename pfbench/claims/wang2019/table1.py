@@ -98,5 +98,3 @@ TABLE = {
     ).items()
 }
 """The claims about the rows of table 1, by the row's name."""
-
-CLAIMS = tuple(TABLE.values())

@@ -71,5 +71,3 @@ THM3 = Claim(
     complexity=_RATE.complexity("prox-spiderboost-m"),
     check=check_call_rate,
 )
-
-CLAIMS = (THM3,)

@@ -148,5 +148,3 @@ GROWTH = Claim(
     expected_seconds=(0.1, 0.5),
     units={"initial": VALUE, "kappa": (0, 0), "of": VALUE},
 )
-
-CLAIMS = (ANY, GROWTH)

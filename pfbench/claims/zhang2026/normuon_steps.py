@@ -183,5 +183,3 @@ LOWER = Claim(
         formula(count_steps, NUMBER, epsilon=GRADIENT, m=NUMBER),
     ),
 )
-
-CLAIMS = (LOWER,)

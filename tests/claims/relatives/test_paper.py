@@ -27,6 +27,8 @@ from pfbench.verification.subject import Subject
 pytestmark = pytest.mark.claims
 
 
+INNER_LOOPS = (inner_loops.CONDG, inner_loops.RECURSIVE)
+
 WRONG = [mutant.subject for mutant in PAPER.mutants if importance.LAW in mutant.expected_claims]
 
 
@@ -223,7 +225,7 @@ def half_steps(ask, l, u, lam, eta):  # noqa: E741
         x = x + 0.5 * min(1.0, -(g @ d) * lam / (d @ d)) * d
 
 
-@pytest.mark.parametrize("claim", inner_loops.CLAIMS, ids=lambda one: one.name)
+@pytest.mark.parametrize("claim", INNER_LOOPS, ids=lambda one: one.name)
 def test_inner_loops_that_reach_the_gap_otherwise_are_seen(claim, monkeypatch):
     assert judge(claim).verdict == "holds"
     for method in (lan_sliding.ConvexCGS, lan_sliding.NCGSSpider):
@@ -235,7 +237,7 @@ def test_inner_loops_that_reach_the_gap_otherwise_are_seen(claim, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("claim", inner_loops.CLAIMS, ids=lambda one: one.name)
+@pytest.mark.parametrize("claim", INNER_LOOPS, ids=lambda one: one.name)
 def test_inner_loops_that_go_on_do_more_work_and_keep_the_promise(claim, monkeypatch):
     stop = lan_sliding.condg
 
@@ -251,7 +253,7 @@ def test_inner_loops_that_go_on_do_more_work_and_keep_the_promise(claim, monkeyp
 @pytest.mark.parametrize("kind", [PAGEConvexFW, SpiderConvexFW])
 def test_a_schedule_that_returns_another_point_than_the_last_is_seen(kind, monkeypatch):
     """By the part of the check that looks at it: the rest takes runs."""
-    (claim,) = (one for one in convex.CLAIMS if one.algorithm == kind.name)
+    claim = CLAIMS[f"relatives-convex-{kind.name}"]
     assert convex.check_returned_iterate(trial(claim)).verdict == "holds"
     Uniform = type("Uniform", (kind,), {"theory": classmethod(uniform)})
     assert convex.check_returned_iterate(trial(claim, Uniform)).verdict == "violated"

@@ -97,12 +97,9 @@ def test_the_best_of_three_runs_keeps_the_bound_at_its_cost(judgements):
     assert found.measured["condition cost: sfo"] == found.claimed["sfo"] > 3 * VALLEY.example().n
 
 
-(CLAIM,) = sagafw.CLAIMS
-
-
 @pytest.mark.claims
 def test_calls_to_a_target_leave_the_table_out_and_grow_with_accuracy():
-    trial, problem = Trial(CLAIM), sagafw.FAMILY(n=60, seed=3)
+    trial, problem = Trial(sagafw.SAGAFW), sagafw.FAMILY(n=60, seed=3)
     coarse, fine = (sagafw._sfo_to_gap_share(trial, problem, share, 5) for share in (0.3, 0.03))
     assert 0.0 < coarse < fine < np.inf
 
@@ -111,7 +108,7 @@ def test_calls_to_a_target_leave_the_table_out_and_grow_with_accuracy():
 def test_the_bound_of_the_proof_needs_more_than_one_sample_and_fewer_than_all():
     """With S = 1 a table of 64 entries is too old along the path."""
     assert sagafw.PATH().n == 224
-    batch = sagafw._batch_by_error(Trial(CLAIM), 64)
+    batch = sagafw._batch_by_error(Trial(sagafw.SAGAFW), 64)
     assert 1 < batch < 64
 
 
