@@ -3,12 +3,8 @@
 from typing import Any
 
 from pfbench.verification import Claim, make_instance
+from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import curvature_upper_bound
-from pfbench.verification.instruments.quadratics import (
-    make_interval_quadratic,
-    make_simplex_half_square,
-    suboptimality,
-)
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import VALUE
 
@@ -29,16 +25,16 @@ PRIMAL = Claim(
     statement="f convex: f(x_t) - min f <= 2 C_f/(t+2) for all t >= 1",
     check=bound(
         exact_lo_suboptimality_bound,
-        suboptimality,
+        quadratics.suboptimality,
         statistic="every",
         parameters={"step": "open-loop", "iterations": 40},
         full={"iterations": 80},
         constants=curvature_constant_upper_bound,
     ),
     instances=(
-        make_instance(make_simplex_half_square, d=100),
-        make_instance(make_interval_quadratic, slope=-0.01).with_title("passed"),
-        make_instance(make_interval_quadratic, slope=10.0).with_title("far"),
+        make_instance(quadratics.make_simplex_half_square, d=100),
+        make_instance(quadratics.make_interval_quadratic, slope=-0.01).with_title("passed"),
+        make_instance(quadratics.make_interval_quadratic, slope=10.0).with_title("far"),
     ),
     algorithm="frank-wolfe",
     assumptions=("f convex", "C_f finite"),

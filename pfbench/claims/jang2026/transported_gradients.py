@@ -29,18 +29,12 @@ from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.norms import NormBall
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance, statistics
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import (
     decide_run_or_mean,
     gradient_dual_norm,
     norm_constants,
-)
-from pfbench.verification.statistics import (
-    Decision,
-    combine_instances,
-    decide_exact,
-    decide_inequality,
 )
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
 
@@ -193,11 +187,11 @@ def check_bias(trial: Trial, instance: Instance, problem: Any) -> Parts:
         error / bias_bound(k, L2, s, problem.weight) for k, error in enumerate(errors[1:], start=2)
     ]
     name = instance.label
-    parts[name] = decide_inequality(ratios)
+    parts[name] = statistics.decide_inequality(ratios)
     if instance.build is make_cube:
         smallest = min(ratios)
         wrong = f"A bias is {smallest:.6g} times its bound, not equal."
-        parts[f"{name}, equality"] = decide_exact(
+        parts[f"{name}, equality"] = statistics.decide_exact(
             smallest > 1.0 - 1e-6, "The bias equals its bound.", wrong, {}
         )
     return parts
@@ -205,7 +199,7 @@ def check_bias(trial: Trial, instance: Instance, problem: Any) -> Parts:
 
 def check_mean(trial: Trial) -> Evidence:
     """Test that the mean of |grad f(x_k)|_* over one or several runs is at most its bound."""
-    parts, runs = dict[str, Decision](), 0
+    parts, runs = dict[str, statistics.Decision](), 0
     for instance in trial.claim.instances:
         problem = instance()
         numbers = norm_constants(problem) | {"step": problem.step, "alpha": problem.weight}
@@ -224,7 +218,7 @@ def check_mean(trial: Trial) -> Evidence:
         limit = trial.choose_by_effort(80, 160)
         parts[name], count = decide_run_or_mean(trial, problem, ratio, purpose=name, limit=limit)
         runs += count
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, runs)
+    return Evidence(statistics.combine_instances(parts), {"ratio": 1.0}, runs)
 
 
 _CURVED = ("|grad f(x) - grad f(y) - Hessian(y) (x - y)|_* <= L2 |x - y|^2/2",)

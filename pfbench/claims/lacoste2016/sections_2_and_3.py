@@ -14,13 +14,7 @@ from pfbench.base.status import Verdict
 from pfbench.problems.single_component import Operator, SingleComponent
 from pfbench.sets import LinfBall
 from pfbench.verification import Claim, Evidence, Trial, make_instance
-from pfbench.verification.instruments import quadratics
-from pfbench.verification.instruments.indefinite import (
-    IndefiniteQuadratic,
-    curvature_bound,
-    random_on_simplex,
-    transform_quadratic,
-)
+from pfbench.verification.instruments import indefinite, quadratics
 from pfbench.verification.statements.path_mean import gap as gap_at
 from pfbench.verification.statistics import (
     Decision,
@@ -45,17 +39,17 @@ A line search by function values finds gamma to about 1e-8, and later steps ampl
 
 def make_affine_problem_pair(
     rng: np.random.Generator, d: int
-) -> tuple[IndefiniteQuadratic, IndefiniteQuadratic, Any, Any]:
+) -> tuple[indefinite.IndefiniteQuadratic, indefinite.IndefiniteQuadratic, Any, Any]:
     """Return a quadratic f on the simplex, the equivalent problem z -> f(M z + b), M, and b.
 
     The function f is a random non-convex quadratic on the simplex, and M is random with condition
     number 25. The set of z -> f(M z + b) is the preimage of the simplex. Both problems have the
     same curvature constant C_f, and Frank-Wolfe observes the same numbers on both.
     """
-    problem = random_on_simplex(rng, d, 1.0)
+    problem = indefinite.random_on_simplex(rng, d, 1.0)
     M = np.linalg.qr(rng.standard_normal((d, d)))[0] * np.geomspace(0.2, 5.0, d)
     b = rng.standard_normal(d)
-    return problem, transform_quadratic(problem, M, b), M, b
+    return problem, indefinite.transform_quadratic(problem, M, b), M, b
 
 
 PAIR = make_instance(make_affine_problem_pair, d=5)
@@ -76,7 +70,7 @@ def check_affine_invariance(trial: Trial) -> Evidence:
         gaps, points = [], []
         for seed in seeds:
             problem, image, M, b = PAIR(np.random.default_rng(seed))
-            C = curvature_bound(problem)
+            C = indefinite.curvature_bound(problem)
             algorithm = trial.make(step=rule, curvature=C, iterations=_STEPS)
             first = max(gap_at(problem, problem.start_point), C)
             runs = [
@@ -96,7 +90,7 @@ def check_affine_invariance(trial: Trial) -> Evidence:
     return Evidence(combine_all(parts), {"difference": 0.0, "tolerance": PATHS}, 3 * count)
 
 
-def _nearly_tied(problem: IndefiniteQuadratic, x: Any, size: float) -> bool:
+def _nearly_tied(problem: indefinite.IndefiniteQuadratic, x: Any, size: float) -> bool:
     """Return whether <grad f(x), v> is nearly minimal at two vertices: a run may choose either."""
     best, second = np.partition(problem.gradient(x), 1)[:2]
     return bool(second - best <= 1e-6 * size)

@@ -14,7 +14,7 @@ from pfbench.base.protocols import Gradient, Point
 from pfbench.base.status import Status
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.run import Stop
-from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
 from pfbench.verification.criteria import GAP as ON_GAP
 from pfbench.verification.criteria import complexity
 from pfbench.verification.instruments.indefinite import (
@@ -25,14 +25,6 @@ from pfbench.verification.instruments.indefinite import (
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.statements.path_mean import gap as gap_at
-from pfbench.verification.statistics import (
-    MOST_SEEDS,
-    SeedRows,
-    combine_instances,
-    decide_exponent,
-    fit_exponent,
-    make_fit_function,
-)
 from pfbench.verification.units import VALUE, formula
 
 _STEPS = 30
@@ -207,29 +199,31 @@ def check_gap_rate(trial: Trial) -> Evidence:
     calls = [_lo_and_fo_calls_on_chain(trial, int(T)) for T in lengths]
     # T is proportional to eps^-2 at fixed L and Delta.
     for i, oracle in enumerate(("LO", "FO")):
-        fit = fit_exponent(np.sqrt(lengths), [c[i] for c in calls], least_decades=1.0)
+        fit = statistics.fit_exponent(np.sqrt(lengths), [c[i] for c in calls], least_decades=1.0)
         name = f"zero chain, {oracle}, {fit.decades:.1f} decades of eps"
-        parts[name] = decide_exponent(fit, 2.0)
+        parts[name] = statistics.decide_exponent(fit, 2.0)
     targets = np.geomspace(1e-1, 1e-3, trial.choose_by_effort(5, 8))
     seeds, first, max_count = (
-        trial.seeds(MOST_SEEDS, "quadratics"),
+        trial.seeds(statistics.MOST_SEEDS, "quadratics"),
         *trial.choose_by_effort((6, 4000), (20, 5000)),
     )
     full_list = {
-        rule: SeedRows(partial(_lo_calls_to_scaled_gaps, trial, targets, max_count, rule), seeds)
+        rule: statistics.SeedRows(
+            partial(_lo_calls_to_scaled_gaps, trial, targets, max_count, rule), seeds
+        )
         for rule in ("open-loop", "adaptive")
     }
 
     def min_calls(k: int) -> Any:
         return np.min([rows(k + 1)[k] for rows in full_list.values()], axis=0)
 
-    best = SeedRows(min_calls, range(MOST_SEEDS))
+    best = statistics.SeedRows(min_calls, range(statistics.MOST_SEEDS))
     for name, rows in {**full_list, "best of both": best}.items():
-        parts[f"quadratics, {name}"] = decide_exponent(
-            make_fit_function(1.0 / targets, rows), 2.0, seeds=first
+        parts[f"quadratics, {name}"] = statistics.decide_exponent(
+            statistics.make_fit_function(1.0 / targets, rows), 2.0, seeds=first
         )
     runs = len(calls) + sum(len(rows.computed) for rows in full_list.values())
-    return Evidence(combine_instances(parts), {"exponent": 2.0}, runs)
+    return Evidence(statistics.combine_instances(parts), {"exponent": 2.0}, runs)
 
 
 def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:

@@ -19,17 +19,9 @@ from pfbench.claims.li2019.shared_runs import (
     make_biased_minimiser_problem,
 )
 from pfbench.runs.loop.steps import steps
-from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance, statistics
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments.quadratics import KnownQuadratic, make_restricted_quadratic
-from pfbench.verification.statistics import (
-    MOST_SEEDS,
-    Decision,
-    SeedRows,
-    combine_all,
-    decide_exponent,
-    make_fit_function,
-)
 from pfbench.verification.units import VALUE, formula
 
 # --- the instances --------------------------------------------------------------------------------
@@ -63,9 +55,9 @@ def check(trial: Trial) -> Evidence:
     grow at most as the square root of L/sigma_hat.
     """
     T, count = trial.choose_by_effort(9, 10), trial.choose_by_effort(6, 20)
-    halved: dict[str, Decision] = {}
+    halved: dict[str, statistics.Decision] = {}
     kappas = trial.choose_by_effort(np.geomspace(5.0, 500.0, 4), np.geomspace(5.0, 1000.0, 8))
-    seeds = trial.seeds(MOST_SEEDS, "problems")
+    seeds = trial.seeds(statistics.MOST_SEEDS, "problems")
 
     def row(i: int) -> tuple[Floats, list[float]]:
         """Return the linear minimisations for each t, and the full gradients for each L/sigma_hat.
@@ -86,16 +78,18 @@ def check(trial: Trial) -> Evidence:
             for kappa in kappas
         ]
 
-    rows = SeedRows(row, range(MOST_SEEDS))
-    growing = make_fit_function(2.0 ** np.arange(2, T + 1), lambda k: [lo for lo, _ in rows(k)])
-    conditioned = make_fit_function(kappas, lambda k: [fo for _, fo in rows(k)])
+    rows = statistics.SeedRows(row, range(statistics.MOST_SEEDS))
+    growing = statistics.make_fit_function(
+        2.0 ** np.arange(2, T + 1), lambda k: [lo for lo, _ in rows(k)]
+    )
+    conditioned = statistics.make_fit_function(kappas, lambda k: [fo for _, fo in rows(k)])
     exponents = {
-        "LO against 1/epsilon": decide_exponent(growing, 1.0, seeds=count),
-        "FO against L/sigma_hat": decide_exponent(conditioned, 0.5, seeds=count),
+        "LO against 1/epsilon": statistics.decide_exponent(growing, 1.0, seeds=count),
+        "FO against L/sigma_hat": statistics.decide_exponent(conditioned, 0.5, seeds=count),
     }
     parts = {"halving": combine_with_largest_ratio(halved), **exponents}
     return Evidence(
-        combine_all(parts),
+        statistics.combine_all(parts),
         {
             "halving: ratio": 1.0,
             "LO against 1/epsilon: slope": 1.0,

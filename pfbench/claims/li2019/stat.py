@@ -7,17 +7,7 @@ import numpy as np
 import scipy
 
 from pfbench.algorithms.sliding import CGS
-from pfbench.claims.li2019.shared_runs import (
-    STRONG,
-    bound_ratio,
-    combine_with_largest_ratio,
-    error_squared_of_biased_minimiser,
-    follow_inner_iterations,
-    from_quadratic,
-    make_biased_minimiser_problem,
-    restart_count,
-    statistical_error_squared,
-)
+from pfbench.claims.li2019 import shared_runs
 from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
@@ -28,7 +18,9 @@ from pfbench.verification.units import CURVATURE, LENGTH, NUMBER, formula
 # --- the instances --------------------------------------------------------------------------------
 
 _SPARSE = {
-    support: make_instance(make_biased_minimiser_problem, d=64, support=support, share=0.5)
+    support: make_instance(
+        shared_runs.make_biased_minimiser_problem, d=64, support=support, share=0.5
+    )
     for support in (1, 3)
 }
 
@@ -47,7 +39,7 @@ def check(trial: Trial) -> Evidence:
         for support, sparse in _SPARSE.items():
             for part in trial.choose_by_effort((0.05, 0.5), (0.02, 0.05, 0.2, 0.5)):
                 name = f"d={d}, s={support}, |Delta*|_1={part:g}"
-                error = error_squared_of_biased_minimiser(d, support, part)
+                error = shared_runs.error_squared_of_biased_minimiser(d, support, part)
                 gap, ratios = _final_gap_ratio_and_distance_ratios(
                     trial, sparse(d=d, share=part), error
                 )
@@ -56,8 +48,8 @@ def check(trial: Trial) -> Evidence:
     return Evidence(
         combine_instances(
             {
-                "distance": combine_with_largest_ratio(distances),
-                "reached": combine_with_largest_ratio(reached),
+                "distance": shared_runs.combine_with_largest_ratio(distances),
+                "reached": shared_runs.combine_with_largest_ratio(reached),
             }
         ),
         {"distance: ratio": 1.0, "reached: ratio": 1.0},
@@ -74,13 +66,13 @@ def _final_gap_ratio_and_distance_ratios(
     squared distances |y - theta_hat|^2 are those at all points y with at most this gap, divided by
     eps_stat^2.
     """
-    tested, target = from_quadratic(problem), problem.sigma_hat * squared_error
+    tested, target = shared_runs.from_quadratic(problem), problem.sigma_hat * squared_error
     ratios = [0.0]
     gap = math.inf
-    for _, _, step in follow_inner_iterations(
-        trial, tested, restart_count(tested.constants.delta, target)
+    for _, _, step in shared_runs.follow_inner_iterations(
+        trial, tested, shared_runs.restart_count(tested.constants.delta, target)
     ):
-        gap = bound_ratio(problem.value(step.state.x), target)
+        gap = shared_runs.bound_ratio(problem.value(step.state.x), target)
         if gap <= 1.0:
             ratios.append(float(np.sum((step.state.x - problem.minimiser) ** 2)) / squared_error)
     return gap, ratios
@@ -95,14 +87,14 @@ STAT = Claim(
         "|theta_t - theta_hat|^2 <= 4 eps_stat^2"
     ),
     algorithm="cgs",
-    assumptions=(STRONG, "phi(theta_hat) = rho"),
+    assumptions=(shared_runs.STRONG, "phi(theta_hat) = rho"),
     instances=tuple(_SPARSE.values()),
     schedule="theory",
     expected_seconds=(0.2, 4.0),
     check=check,
     formulas=(
         formula(
-            statistical_error_squared,
+            shared_runs.statistical_error_squared,
             (0, 2),
             tau=CURVATURE,
             compatibility=NUMBER,
@@ -135,7 +127,7 @@ def _make_problem_and_far_point(share: float, gap: float) -> tuple[KnownQuadrati
     minimiser, one reaches it by a move along the direction in which f is nearly flat. A second move
     shrinks the nonzero entry of the true parameter as far as the gap allows.
     """
-    problem = make_biased_minimiser_problem(_WIDE, 1, share)
+    problem = shared_runs.make_biased_minimiser_problem(_WIDE, 1, share)
     w = scipy.linalg.hadamard(_WIDE)[-1] / _WIDE
     far, inwards = problem.minimiser + 2.0 * share * w, np.sign(w[0]) * np.eye(_WIDE)[0]
     slope, curvature = float(problem.gradient(far) @ inwards), 1.0 - 1.0 / _WIDE
@@ -180,7 +172,7 @@ def examine_squared_norm(
     """
     share = float(stream(seed, "(15)").uniform(0.2, 0.6))
     problem, printed = (
-        make_biased_minimiser_problem(_WIDE, 1, share),
+        shared_runs.make_biased_minimiser_problem(_WIDE, 1, share),
         _statistical_error_squared_as_printed(share),
     )
     truth = problem.value(problem.minimiser + share * scipy.linalg.hadamard(_WIDE)[-1] / _WIDE)
@@ -209,7 +201,7 @@ def _ratio_of_squared_distance_to_bound(share: float) -> float:
 
     The corrected statistical error eps_stat has the factor 8.
     """
-    error = error_squared_of_biased_minimiser(_WIDE, 1, share)
+    error = shared_runs.error_squared_of_biased_minimiser(_WIDE, 1, share)
     return _compute_squared_distance(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
 
 

@@ -29,11 +29,7 @@ import numpy as np
 from pfbench.base.protocols import Problem
 from pfbench.testing.inequalities import gap_recursion
 from pfbench.verification import Claim, Evidence, Trial, make_instance
-from pfbench.verification.instruments.indefinite import (
-    IndefiniteQuadratic,
-    noisy_ball,
-    spread_on_simplex,
-)
+from pfbench.verification.instruments import indefinite
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.instruments.quadratics import face_of_l1_ball, make_interval_quadratic
 from pfbench.verification.statistics import combine_instances, decide_inequality
@@ -77,7 +73,7 @@ def follow_open_loop_gaps(trial: Trial, problem: Problem) -> Gaps:
         left, right, _ = recursion(x, y, problem.gradient(x))
         total += left
         ratio = _divide(left, right)
-        is_equal = isinstance(problem, IndefiniteQuadratic) and right > 0.0
+        is_equal = isinstance(problem, indefinite.IndefiniteQuadratic) and right > 0.0
         yield t, total / ((t + 1) * (t + 2)), max(ratio, 1.0 / ratio) if is_equal else ratio
 
 
@@ -171,8 +167,8 @@ _claim = partial(
     Claim,
     kind="bound",
     instances=(
-        make_instance(spread_on_simplex, d=500),
-        make_instance(noisy_ball, d=5, n=2, radius=1.0),
+        make_instance(indefinite.spread_on_simplex, d=500),
+        make_instance(indefinite.noisy_ball, d=5, n=2, radius=1.0),
         make_instance(make_interval_quadratic, slope=-0.01).with_title("passed"),
         make_instance(face_of_l1_ball, d=20, kappa=10.0),
     ),

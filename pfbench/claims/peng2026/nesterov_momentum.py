@@ -28,11 +28,7 @@ from pfbench.base.status import Verdict
 from pfbench.sets.norms import LmoQuality
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import least_squares, parabola
-from pfbench.verification.statements.path_mean import (
-    decide_run_or_mean,
-    mean_gradient_norm_and_lmo_quality,
-    norm_constants,
-)
+from pfbench.verification.statements import path_mean
 from pfbench.verification.statistics import Decision, combine_instances
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
 
@@ -125,7 +121,7 @@ def check_bounds(trial: Trial) -> Evidence:
 def _check_instance(
     trial: Trial, problem: Any, beta: float, name: str
 ) -> tuple[dict[str, Decision], int]:
-    constants, r = norm_constants(problem), min(problem.shape)
+    constants, r = path_mean.norm_constants(problem), min(problem.shape)
     K, L, delta, sigma = (constants[key] for key in ("K", "L", "delta", "sigma"))
     eta = noiseless_best_step(K, L, delta, beta, beta)
     method = trial.make(iterations=K, batch=1, step=eta / constants["rho"], beta=beta)
@@ -136,7 +132,7 @@ def _check_instance(
 
     @cache
     def ratio(seed: int) -> float:
-        mean, *quality = mean_gradient_norm_and_lmo_quality(trial, problem, method, seed)
+        mean, *quality = path_mean.mean_gradient_norm_and_lmo_quality(trial, problem, method, seed)
         return mean / bound(LmoQuality(*quality))
 
     levels = {"pfbench's": 1.0}
@@ -146,7 +142,7 @@ def _check_instance(
         levels["printed"] = printed / bound(EXACT)
     parts, runs = {}, 1
     for label, level in levels.items():
-        parts[f"{label}, {name}"], count = decide_run_or_mean(
+        parts[f"{label}, {name}"], count = path_mean.decide_run_or_mean(
             trial, problem, ratio, level, purpose=name, limit=trial.choose_by_effort(80, 240)
         )
         runs = max(runs, count)

@@ -14,12 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.claims.pethick2025.parabolas import (
-    distant_centre_instance,
-    make_distant_parabola,
-    make_pure_noise_problem,
-    make_two_point_noise_parabola,
-)
+from pfbench.claims.pethick2025 import parabolas
 from pfbench.verification import Claim, Floats, Instance, NotTestable, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem
@@ -217,13 +212,13 @@ def _measure_errors(
 # --- the claims -----------------------------------------------------------------------------------
 
 FREE = (
-    make_instance(make_pure_noise_problem, K=8),
-    make_instance(make_distant_parabola, K=8, begin=100.0),
-    make_instance(make_two_point_noise_parabola, K=8, size=5.0),
+    make_instance(parabolas.make_pure_noise_problem, K=8),
+    make_instance(parabolas.make_distant_parabola, K=8, begin=100.0),
+    make_instance(parabolas.make_two_point_noise_parabola, K=8, size=5.0),
 )
 HELD = (
-    make_instance(distant_centre_instance, K=8, size=0.0),
-    make_instance(distant_centre_instance, K=8, size=5.0),
+    make_instance(parabolas.distant_centre_instance, K=8, size=0.0),
+    make_instance(parabolas.distant_centre_instance, K=8, size=5.0),
 )
 _AVERAGED = (
     "sharper (ours): L_2 s (1-alpha)/alpha (1 - (1-alpha)^(k-1)) + sigma sqrt(alpha/(2-alpha) + "

@@ -10,12 +10,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.norm_ball_methods import USCG, Signum
-from pfbench.claims.pethick2025.parabolas import (
-    make_distant_parabola,
-    make_noiseless_least_squares,
-    make_rotated_instance,
-    make_spectral_least_squares,
-)
+from pfbench.claims.pethick2025 import parabolas
 from pfbench.points import combine
 from pfbench.sets.catalogue import norm_ball
 from pfbench.verification import Claim, Floats, Instance, Trial, make_instance
@@ -144,7 +139,7 @@ def _identity_claim(algorithm: str, norm: str, begin: str) -> Claim:
             f"uSCG over {norm} with alpha = 1 - beta and {start} has the iterates of {algorithm}"
         ),
         check=partial(check_is_uscg, begin=begin),
-        instances=(make_instance(make_noiseless_least_squares, K=30, norm=norm),),
+        instances=(make_instance(parabolas.make_noiseless_least_squares, K=30, norm=norm),),
         algorithm=algorithm,
         schedule="beta = 0.7, gamma = 0.5",
         expected_seconds=(0.05, 0.05),
@@ -165,8 +160,8 @@ DECAYS = Claim(
     ),
     check=check_decay_is_scg,
     instances=(
-        make_instance(make_spectral_least_squares, K=20),
-        make_instance(make_noiseless_least_squares, K=20, norm="linf"),
+        make_instance(parabolas.make_spectral_least_squares, K=20),
+        make_instance(parabolas.make_noiseless_least_squares, K=20, norm="linf"),
     ),
     algorithm="uscg",
     schedule="gamma = 0.5, mu = 0.4",
@@ -182,7 +177,7 @@ DIAGONAL = Claim(
         "matrix of Signum's x_k (ours): every instance of signs is one of Muon"
     ),
     check=check_signum_on_diagonals,
-    instances=(make_instance(make_rotated_instance, K=200),),
+    instances=(make_instance(parabolas.make_rotated_instance, K=200),),
     algorithm="muon",
     schedule="beta = 0.7, gamma = 0.1",
     expected_seconds=(0.1, 0.1),
@@ -195,8 +190,8 @@ HELD = Claim(
     statement="SCG from a point of the ball: |x_k| <= rho in the norm, for every k",
     check=partial(check_distance, is_constrained=True),
     instances=(
-        make_instance(make_spectral_least_squares, K=60),
-        make_instance(make_noiseless_least_squares, K=60, norm="linf"),
+        make_instance(parabolas.make_spectral_least_squares, K=60),
+        make_instance(parabolas.make_noiseless_least_squares, K=60, norm="linf"),
     ),
     algorithm="scg",
     schedule="alpha = 0.3, gamma = 0.1",
@@ -211,8 +206,8 @@ FREE = Claim(
     statement="uSCG: |x_k - x_1| <= rho times the sum of the steps before, in the norm",
     check=partial(check_distance, is_constrained=False),
     instances=(
-        make_instance(make_spectral_least_squares, K=20),
-        make_instance(make_distant_parabola, K=20, begin=100.0),
+        make_instance(parabolas.make_spectral_least_squares, K=20),
+        make_instance(parabolas.make_distant_parabola, K=20, begin=100.0),
     ),
     algorithm="uscg",
     schedule="alpha = 0.3, gamma = 0.5",

@@ -12,16 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.claims.pethick2025 import parabolas
 from pfbench.claims.pethick2025.descent import descent_bound, theorem_claim
-from pfbench.claims.pethick2025.parabolas import (
-    line_instance,
-    make_distant_parabola,
-    make_linf_quadratic,
-    make_oscillation_parabola,
-    make_spectral_least_squares,
-    make_two_point_noise_parabola,
-    noisy_cube_instance,
-)
 from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import gap, gradient_dual_norm, norm_constants
@@ -133,10 +125,10 @@ LEMMA_1 = Claim(
     ),
     check=check_descent_lemma,
     instances=(
-        make_instance(make_distant_parabola, K=1_000, begin=1_000**0.5),
-        make_instance(make_oscillation_parabola, K=1_000, step=1_000**-0.5),
-        make_instance(make_linf_quadratic, K=100),
-        make_instance(make_spectral_least_squares, K=100),
+        make_instance(parabolas.make_distant_parabola, K=1_000, begin=1_000**0.5),
+        make_instance(parabolas.make_oscillation_parabola, K=1_000, step=1_000**-0.5),
+        make_instance(parabolas.make_linf_quadratic, K=100),
+        make_instance(parabolas.make_spectral_least_squares, K=100),
     ),
     algorithm="uscg",
     assumptions=ASSUMED[:2],
@@ -161,9 +153,9 @@ CONSTANT = _theorem(
     ),
     alpha=ALPHA,
     instances=(
-        make_instance(make_distant_parabola, K=1_000, begin=1_000**0.5),
-        make_instance(make_linf_quadratic, K=100),
-        make_instance(make_spectral_least_squares, K=100),
+        make_instance(parabolas.make_distant_parabola, K=1_000, begin=1_000**0.5),
+        make_instance(parabolas.make_linf_quadratic, K=100),
+        make_instance(parabolas.make_spectral_least_squares, K=100),
     ),
     expected_seconds=(2.0, 2.0),
 )
@@ -179,15 +171,15 @@ VANISHING = _theorem(
     ),
     instances=(
         *(
-            make_instance(make_distant_parabola, K=K, begin=math.pow(K, 0.25))
+            make_instance(parabolas.make_distant_parabola, K=K, begin=math.pow(K, 0.25))
             for K in (100, 1_000, 10_000, 100_000)
         ),
-        make_instance(make_distant_parabola, K=10_000, begin=10_000**0.25 / 4.0).with_title(
-            "returns"
-        ),
-        make_instance(make_two_point_noise_parabola, K=1_000, size=1.63),
-        make_instance(make_linf_quadratic, K=100),
-        make_instance(make_spectral_least_squares, K=100),
+        make_instance(
+            parabolas.make_distant_parabola, K=10_000, begin=10_000**0.25 / 4.0
+        ).with_title("returns"),
+        make_instance(parabolas.make_two_point_noise_parabola, K=1_000, size=1.63),
+        make_instance(parabolas.make_linf_quadratic, K=100),
+        make_instance(parabolas.make_spectral_least_squares, K=100),
     ),
     expected_seconds=(4.0, 10.0),
 )
@@ -260,7 +252,10 @@ _scg_theorem = partial(
     theorem_claim,
     quantity=gap,
     unit=VALUE,
-    instances=(make_instance(line_instance, K=10_000), make_instance(noisy_cube_instance, K=100)),
+    instances=(
+        make_instance(parabolas.line_instance, K=10_000),
+        make_instance(parabolas.noisy_cube_instance, K=100),
+    ),
     algorithm="scg",
     assumptions=SCG_ASSUMED,
     expected_seconds=(0.8, 0.8),

@@ -33,12 +33,8 @@ from pfbench.base.constants import Constants
 from pfbench.base.protocols import Gradient
 from pfbench.base.sample import Indices
 from pfbench.base.state import Point
+from pfbench.claims.pethick2025 import parabolas
 from pfbench.claims.pethick2025.descent import descent_bound
-from pfbench.claims.pethick2025.parabolas import (
-    make_linf_quadratic,
-    make_spectral_least_squares,
-    make_two_point_noise_parabola,
-)
 from pfbench.problems.additive_noise import SeparableQuadratic
 from pfbench.problems.noisy_gradients import NoiseDistribution, NoisyGradient
 from pfbench.problems.wrapper import NormedProblem
@@ -103,9 +99,9 @@ STORM = Claim(
         bounds={"ours": storm_bound}, quantity=gradient_dual_norm, parameters=storm_parameters
     ),
     instances=(
-        make_instance(make_two_point_noise_parabola, K=1_000, size=1.63),
-        make_instance(make_linf_quadratic, K=100),
-        make_instance(make_spectral_least_squares, K=100),
+        make_instance(parabolas.make_two_point_noise_parabola, K=1_000, size=1.63),
+        make_instance(parabolas.make_linf_quadratic, K=100),
+        make_instance(parabolas.make_spectral_least_squares, K=100),
     ),
     algorithm="uscg-mvr",
     assumptions=(

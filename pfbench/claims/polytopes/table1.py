@@ -13,16 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance, statistics
 from pfbench.verification.criteria import EXCESS, complexity
 from pfbench.verification.instruments.quadratics import quadratic_on_facet
-from pfbench.verification.statistics import (
-    Decision,
-    combine_all,
-    combine_instances,
-    decide_exponent,
-    fit_exponent,
-)
 
 POLYTOPES = tuple(
     make_instance(quadratic_on_facet, kind=kind, d=d, kappa=10.0, turn=turn).with_title(
@@ -73,21 +66,23 @@ def calls_to_reduce(
 
 def check_logarithmic_calls(trial: Trial) -> Evidence:
     """Test that linear minimisations grow at most linearly in ln(1/epsilon), on each polytope."""
-    x, parts = -np.log(_LOGARITHMIC), dict[str, Decision]()
+    x, parts = -np.log(_LOGARITHMIC), dict[str, statistics.Decision]()
     for instance in POLYTOPES:
-        fit = fit_exponent(
+        fit = statistics.fit_exponent(
             x, calls_to_reduce(trial, instance(), _LOGARITHMIC, 1e-3), least_decades=0.9
         )
-        parts[f"LO in ln(1/epsilon): {instance.name}"] = decide_exponent(fit, 1.0)
-    return Evidence(combine_instances(parts), dict.fromkeys(parts, 1.0), len(parts))
+        parts[f"LO in ln(1/epsilon): {instance.name}"] = statistics.decide_exponent(fit, 1.0)
+    return Evidence(statistics.combine_instances(parts), dict.fromkeys(parts, 1.0), len(parts))
 
 
 def check_zigzag_calls(trial: Trial) -> Evidence:
     """Test that plain Frank-Wolfe's linear minimisations grow at most as 1/epsilon on the cube."""
     spent = calls_to_reduce(trial, CUBE(), _POWERS, 1e-1, step="line-search")
-    fit = fit_exponent(1.0 / _POWERS, spent, least_decades=0.99)
+    fit = statistics.fit_exponent(1.0 / _POWERS, spent, least_decades=0.99)
     subject = f"LO in 1/epsilon: {CUBE.name}"
-    return Evidence(combine_all({subject: decide_exponent(fit, 1.0)}), {subject: 1.0}, 1)
+    return Evidence(
+        statistics.combine_all({subject: statistics.decide_exponent(fit, 1.0)}), {subject: 1.0}, 1
+    )
 
 
 def _claim(

@@ -19,18 +19,9 @@ from pfbench.claims.qu2018.gradient_mapping import (
     run_and_measure_cost,
 )
 from pfbench.sets import Box
-from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
 from pfbench.verification.criteria import MAPPING_SQ, complexity
 from pfbench.verification.instruments import indefinite
-from pfbench.verification.statistics import (
-    MOST_SEEDS,
-    Decision,
-    SeedRows,
-    cap_by_schedule,
-    combine_instances,
-    combine_with_conditions,
-    decide_mean,
-)
 from pfbench.verification.units import SQUARE, formula
 
 # --- the bound ------------------------------------------------------------------------------------
@@ -151,24 +142,28 @@ def check_rate(trial: Trial) -> Evidence:
     }
     sfo, lo, output, runs = decide_exponents(sweeps, trial.choose_by_effort(6, 20), 1.0)
     steps = trial.choose_by_effort((6, 28, 130, 600), (6, 14, 33, 75, 170, 400, 900, 2000))
-    seeds, first = trial.seeds(MOST_SEEDS, "lines"), trial.choose_by_effort(6, 20)
-    lines = SeedRows(lambda seed: [_run_along_slope(trial, LINE(T=T), seed) for T in steps], seeds)
+    seeds, first = trial.seeds(statistics.MOST_SEEDS, "lines"), trial.choose_by_effort(6, 20)
+    lines = statistics.SeedRows(
+        lambda seed: [_run_along_slope(trial, LINE(T=T), seed) for T in steps], seeds
+    )
     sfo["line"] = decide_call_exponent(steps, lines, "sfo_to_target", 1.0, first)
     sizes = trial.choose_by_effort(
         (64, 216, 1000, 8000), (64, 216, 512, 1332, 4096, 8000, 15624, 32768)
     )
-    by_size = SeedRows(
+    by_size = statistics.SeedRows(
         lambda seed: [_run_along_slope(trial, LINE(n=n), seed) for n in sizes], seeds
     )
     in_n = decide_call_exponent(sizes, by_size, "sfo_to_target", 2.0 / 3.0, first)
     output["all n"], grown = _decide_output_quality(trial, sizes)
     parts = {
-        "SFO, eps": combine_instances(sfo),
-        "SFO, n": cap_by_schedule(in_n),
-        "LO, eps": combine_instances(lo),
+        "SFO, eps": statistics.combine_instances(sfo),
+        "SFO, n": statistics.cap_by_schedule(in_n),
+        "LO, eps": statistics.combine_instances(lo),
     }
     return Evidence(
-        combine_with_conditions(parts, {"|G|^2/eps": combine_instances(output)}),
+        statistics.combine_with_conditions(
+            parts, {"|G|^2/eps": statistics.combine_instances(output)}
+        ),
         {
             "exponent of 1/eps in SFO": 1.0,
             "exponent of n in SFO": 2.0 / 3.0,
@@ -194,7 +189,7 @@ def _run_along_slope(trial: Trial, problem: indefinite.IndefiniteQuadratic, seed
     )
 
 
-def _decide_output_quality(trial: Trial, sizes: Sequence[int]) -> tuple[Decision, int]:
+def _decide_output_quality(trial: Trial, sizes: Sequence[int]) -> tuple[statistics.Decision, int]:
     """Return the decision whether outputs have |gradient mapping|^2 <= epsilon, and the run count.
 
     G is the gradient mapping.
@@ -212,7 +207,7 @@ def _decide_output_quality(trial: Trial, sizes: Sequence[int]) -> tuple[Decision
             means.append(
                 run_and_measure_cost(trial, growing, algorithm, epsilon, lam, seed=seed).mean
             )
-    return decide_mean(means, 1.0), len(means)
+    return statistics.decide_mean(means, 1.0), len(means)
 
 
 # --- the claims -----------------------------------------------------------------------------------

@@ -36,18 +36,9 @@ from pfbench.claims.relatives.shared_instances import (
 from pfbench.problems.additive_noise import SeparableQuadratic
 from pfbench.sets import Simplex
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance, statistics
 from pfbench.verification.criteria import ComplexityOrder, complexity
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, noisy_ball
-from pfbench.verification.statistics import (
-    MOST_SEEDS,
-    Decision,
-    SeedRows,
-    cap_by_schedule,
-    combine_all,
-    decide_exponent,
-    make_fit_function,
-)
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -270,29 +261,31 @@ def check_row(trial: Trial, *, row: TableRow) -> Evidence:
     The exponent in n is tested only if the row has values of n.
     """
     x = 1.0 / np.array(row.epsilons)
-    seeds = trial.seeds(MOST_SEEDS, "runs")
+    seeds = trial.seeds(statistics.MOST_SEEDS, "runs")
     cases = [FittedCase(trial, row, epsilon) for epsilon in row.epsilons]
-    rows = SeedRows(lambda seed: [case.calls(seed) for case in cases], seeds)
-    parts, claimed = dict[str, Decision](), dict[str, float]()
+    rows = statistics.SeedRows(lambda seed: [case.calls(seed) for case in cases], seeds)
+    parts, claimed = dict[str, statistics.Decision](), dict[str, float]()
     for kind, power in row.powers.items():
 
         def counts(k: int, kind: str = kind) -> Any:
             return np.array([[item[kind] for item in line] for line in rows(k)])
 
         product, name = -row.delta_power_of_epsilon * np.log(x), f"{kind} in 1/epsilon"
-        fit = make_fit_function(x, counts, log_known_factors=product, least_decades=0.99)
-        parts[name], claimed[name] = decide_exponent(fit, power), power
+        fit = statistics.make_fit_function(x, counts, log_known_factors=product, least_decades=0.99)
+        parts[name], claimed[name] = statistics.decide_exponent(fit, power), power
     runs, (epsilon, sizes) = len(rows.computed) * x.size, row.epsilon_and_ns_of_n_fit
     if sizes:
         growing = [FittedCase(trial, row, epsilon, {"n": n}) for n in sizes]
-        grown = SeedRows(lambda seed: [case.calls(seed)["SFO"] for case in growing], seeds)
-        name, fit = "SFO in n", make_fit_function(sizes, grown, least_decades=1.99)
+        grown = statistics.SeedRows(
+            lambda seed: [case.calls(seed)["SFO"] for case in growing], seeds
+        )
+        name, fit = "SFO in n", statistics.make_fit_function(sizes, grown, least_decades=1.99)
         parts[name], claimed[name] = (
-            cap_by_schedule(decide_exponent(fit, row.exponent_in_n)),
+            statistics.cap_by_schedule(statistics.decide_exponent(fit, row.exponent_in_n)),
             row.exponent_in_n,
         )
         runs += len(grown.computed) * len(sizes)
-    return Evidence(combine_all(parts), claimed, runs)
+    return Evidence(statistics.combine_all(parts), claimed, runs)
 
 
 def _claim(name: str, row: TableRow) -> Claim:

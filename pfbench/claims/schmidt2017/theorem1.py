@@ -17,12 +17,8 @@ import numpy as np
 
 from pfbench.verification import Claim, Trial, make_instance
 from pfbench.verification.instruments.weighted_rows import WeightedRows
+from pfbench.verification.statements import table_steps
 from pfbench.verification.statements.each_instance import check_ratios
-from pfbench.verification.statements.table_steps import (
-    list_step_maps,
-    second_moment_map,
-    spectral_radius,
-)
 from pfbench.verification.units import formula
 
 STEPS = 400
@@ -48,7 +44,7 @@ def bound_factor(n: int, L: float, mu: float) -> float:
 def step_moment_map(trial: Trial, problem: WeightedRows) -> np.ndarray:
     """Return the matrix that maps the second moments of SAG's state to those one step later."""
     step = sag_step_size(problem.component_smoothness().max())
-    return second_moment_map(*list_step_maps(trial, problem, step))
+    return table_steps.second_moment_map(*table_steps.list_step_maps(trial, problem, step))
 
 
 def max_excess_ratio(trial: Trial, problem: WeightedRows) -> float:
@@ -69,7 +65,7 @@ def spectral_rate(trial: Trial, problem: WeightedRows) -> float:
     """Return the spectral radius of the map of SAG's second moments, divided by `bound_factor`."""
     h = problem.component_smoothness()
     rate = bound_factor(problem.n, h.max(), h.mean())
-    return spectral_radius(step_moment_map(trial, problem)) / rate
+    return table_steps.spectral_radius(step_moment_map(trial, problem)) / rate
 
 
 _claim = partial(

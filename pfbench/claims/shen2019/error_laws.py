@@ -16,7 +16,7 @@ from pfbench.claims.shen2019.epoch_estimators import (
     estimate_errors,
     make_law_attaining_path,
 )
-from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance, statistics
 from pfbench.verification.instruments.enumerated_random import (
     IndexReplayGenerator,
     NotEnumerable,
@@ -28,16 +28,6 @@ from pfbench.verification.reproducibility import (
     check_reproducible,
     check_seed_changes_runs,
     mark_unrepeatable,
-)
-from pfbench.verification.statistics import (
-    LAW_MARGIN,
-    MOST_SEEDS,
-    Decision,
-    SeedRows,
-    combine_all,
-    decide_exponent,
-    decide_inequality,
-    make_fit_function,
 )
 from pfbench.verification.units import LENGTH, SQUARE, formula
 
@@ -98,10 +88,10 @@ def check_law(trial: Trial, *, estimator: str) -> Evidence:
         "exponent in S": _decide_exponent_in_eta_or_S(trial, estimator, "S", -1.0),
     }
     claimed = {"exponent in j": in_j, "exponent in eta": in_eta, "exponent in S": -1.0, "ratio": 1}
-    return Evidence(combine_all(parts), claimed, 1024)
+    return Evidence(statistics.combine_all(parts), claimed, 1024)
 
 
-def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
+def _decide_inequality_in_j(trial: Trial, estimator: str) -> statistics.Decision:
     """Decide for each j if the mean squared error j steps after a snapshot is at most its bound.
 
     The draws are taken from an orthogonal array, so that the mean over it is exact. If an
@@ -123,9 +113,9 @@ def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
         steps = laws > 0.0
         if (means[~steps] > _ROUNDING**2).any():
             words = "The estimate at a snapshot is not the gradient."
-            return Decision("violated", words, {}, None)
+            return statistics.Decision("violated", words, {}, None)
         # The step shrinks by the weight eta at each t, which only lowers the ratio.
-        decision = decide_inequality(means[steps] / laws[steps], 1e-6)
+        decision = statistics.decide_inequality(means[steps] / laws[steps], 1e-6)
         if decision.verdict == Verdict.VIOLATED:
             check_seed_changes_runs(trial, problem, algorithm)
         return decision
@@ -158,7 +148,7 @@ def _errors_and_bounds_over_draws(trial: Trial, estimator: str) -> tuple[Floats,
     return np.asarray(mean), _law_along_run(problem, estimator, p, T, eta, S)
 
 
-def _decide_sampled(trial: Trial, estimator: str) -> Decision:
+def _decide_sampled(trial: Trial, estimator: str) -> statistics.Decision:
     S, p, T, eta = 10, 12, 24, 1e-6
     problem = BELOW[estimator]()
     laws = _law_along_run(problem, estimator, p, T, eta * 0.5, S)
@@ -198,7 +188,7 @@ def _error_norms_sq(
     return np.array([float(error @ error) for error in estimate_errors(problem, steps, T)])
 
 
-def _decide_exponent_in_j(trial: Trial, estimator: str) -> Decision:
+def _decide_exponent_in_j(trial: Trial, estimator: str) -> statistics.Decision:
     """Decide how the mean squared error grows with the number j of steps since a snapshot.
 
     The fit is over 4 <= j < p.
@@ -212,13 +202,13 @@ def _decide_exponent_in_j(trial: Trial, estimator: str) -> Decision:
         runs = [_error_norms_sq(trial, problem, 10, p, T, 1e-7, seed=seed) for seed in seeds]
         return np.asarray(np.mean(runs, axis=0))
 
-    rows = SeedRows(lambda k: mean(k)[first:], range(MOST_SEEDS))
+    rows = statistics.SeedRows(lambda k: mean(k)[first:], range(statistics.MOST_SEEDS))
     return _decide_exponent(np.arange(first, T), rows, LAWS[estimator][1], least_decades=0.9)
 
 
 def _decide_exponent_in_eta_or_S(
     trial: Trial, estimator: str, subject: str, claimed: float
-) -> Decision:
+) -> statistics.Decision:
     """Decide the exponent of the step size eta or of the batch size S in the mean squared error.
 
     The fit is over two decades.
@@ -242,20 +232,24 @@ def _decide_exponent_in_eta_or_S(
             means.append(float(np.mean(runs)))
         return means
 
-    rows = SeedRows(means, trial.seeds(MOST_SEEDS, subject))
+    rows = statistics.SeedRows(means, trial.seeds(statistics.MOST_SEEDS, subject))
     return _decide_exponent(grid, rows, claimed)
 
 
 def _decide_exponent(
-    point: npt.ArrayLike, rows: SeedRows[Any, Any], claimed: float, **options: float
-) -> Decision:
+    point: npt.ArrayLike, rows: statistics.SeedRows[Any, Any], claimed: float, **options: float
+) -> statistics.Decision:
     """Decide whether an exponent of the mean squared error is as claimed.
 
     The decision is inconclusive if an error is exactly 0.
     """
     if not np.all(rows(1)):
-        return Decision("inconclusive", "Without an error there is no exponent.", {}, None)
-    return decide_exponent(make_fit_function(point, rows, **options), claimed, LAW_MARGIN)
+        return statistics.Decision(
+            "inconclusive", "Without an error there is no exponent.", {}, None
+        )
+    return statistics.decide_exponent(
+        statistics.make_fit_function(point, rows, **options), claimed, statistics.LAW_MARGIN
+    )
 
 
 LAW = {

@@ -9,20 +9,8 @@ from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.claims.shen2019.epoch_estimators import MEAN_SQUARED, decide_not_rejected, valley
-from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
-from pfbench.verification.contrast import (
-    ExaminationEvidence,
-    compare_ratios,
-    compute_gaps_along_run,
-    stream,
-)
+from pfbench.verification import Claim, Evidence, Floats, Trial, contrast, make_instance, statistics
 from pfbench.verification.instruments.slopes import Valley
-from pfbench.verification.statistics import (
-    combine_with_conditions,
-    decide_equality,
-    decide_inequality,
-    decide_share,
-)
 from pfbench.verification.units import GRADIENT, VALUE, formula
 
 
@@ -78,12 +66,14 @@ def check_best_of_runs(trial: Trial) -> Evidence:
     ]
     conditions = {
         "all runs miss the level": decide_not_rejected(by_all, f"that {k} runs miss independently"),
-        "cost": decide_equality(expected, {"sfo": counts[0].sfo, "lo": counts[0].lo}),
+        "cost": statistics.decide_equality(expected, {"sfo": counts[0].sfo, "lo": counts[0].lo}),
     }
     if grown:
-        conditions["the choice has the least gap"] = decide_inequality(grown)
+        conditions["the choice has the least gap"] = statistics.decide_inequality(grown)
     return Evidence(
-        combine_with_conditions({"missed": decide_share(missed, PROBABILITY)}, conditions),
+        statistics.combine_with_conditions(
+            {"missed": statistics.decide_share(missed, PROBABILITY)}, conditions
+        ),
         {"share above 4 eps D": PROBABILITY, "share above the level": by_one**k, **expected},
         len(chosen),
     )
@@ -128,7 +118,7 @@ REMARK = Claim(
 
 def examine_failure_probability(
     effort: str, seed: int, *, level: float = 1.0
-) -> ExaminationEvidence:
+) -> contrast.ExaminationEvidence:
     """Examine shen2019's remark 3.1: how often none of log2(1/delta) runs has a small gap.
 
     The gap is small if it is at most level eps D.
@@ -137,19 +127,21 @@ def examine_failure_probability(
     lasts for all T iterations, and a valley is near the start of a long segment. The corrected
     remark is about runs for the accuracy eps/10.
     """
-    way = float(stream(seed, "remark 3.1").uniform(90.0, 100.0))
+    way = float(contrast.stream(seed, "remark 3.1").uniform(90.0, 100.0))
     epsilon, g = 1.0, 1.02
     problem = Valley(2, g, g * way - g * g * math.log(2.0), overshoot=100.0 * way)
     constants = problem.constants(problem.start())
-    V = compute_gaps_along_run(problem, NFWUSPIDERG.theory(epsilon, constants), seed)
-    finer = compute_gaps_along_run(problem, NFWUSPIDERG.theory(epsilon / 10.0, constants), seed)
+    V = contrast.compute_gaps_along_run(problem, NFWUSPIDERG.theory(epsilon, constants), seed)
+    finer = contrast.compute_gaps_along_run(
+        problem, NFWUSPIDERG.theory(epsilon / 10.0, constants), seed
+    )
     aim = level * epsilon * constants.D
     k = restart_count(PROBABILITY)
 
     def failure_probability(values: Floats, aim: float, runs: int) -> float:
         return float(np.mean(values > aim)) ** runs / PROBABILITY
 
-    return compare_ratios(
+    return contrast.compare_ratios(
         failure_probability(V, aim, k),
         failure_probability(finer, aim, k),
         **{

@@ -8,17 +8,9 @@ from pfbench.base.status import Status
 from pfbench.claims.shen2019.epoch_estimators import iterate_errors, log_cosh
 from pfbench.problems.linear_models import LogCosh
 from pfbench.runs.loop.run import Stop
-from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
 from pfbench.verification.criteria import GAP, complexity
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import (
-    MOST_SEEDS,
-    SeedRows,
-    combine_all,
-    decide_exponent,
-    fit_exponent,
-    make_fit_function,
-)
 
 IN_N, IN_EPSILON = 1 / 3, 2.0
 """Claimed exponents of n and 1/epsilon in the SFO beyond the n that fill the table."""
@@ -55,23 +47,25 @@ def check_sagafw_rate(trial: Trial) -> Evidence:
     """
     sizes = np.unique(np.logspace(1.4, 3.4, 8).round()).astype(int)
     shares = np.logspace(-2.3, -0.3, 8)
-    seeds = trial.seeds(MOST_SEEDS, "data")
-    by_size = SeedRows(
+    seeds = trial.seeds(statistics.MOST_SEEDS, "data")
+    by_size = statistics.SeedRows(
         lambda s: [_sfo_to_gap_share(trial, FAMILY(n=int(n), seed=s), 0.1, s) for n in sizes], seeds
     )
-    by_epsilon = SeedRows(
+    by_epsilon = statistics.SeedRows(
         lambda s: [_sfo_to_gap_share(trial, FAMILY(seed=s), share, s) for share in shares], seeds
     )
     parts = {
-        "exponent in n": decide_exponent(
-            make_fit_function(sizes, by_size, least_decades=1.9), IN_N
+        "exponent in n": statistics.decide_exponent(
+            statistics.make_fit_function(sizes, by_size, least_decades=1.9), IN_N
         ),
-        "exponent in 1/epsilon": decide_exponent(
-            make_fit_function(1 / shares, by_epsilon), IN_EPSILON
+        "exponent in 1/epsilon": statistics.decide_exponent(
+            statistics.make_fit_function(1 / shares, by_epsilon), IN_EPSILON
         ),
     }
-    decision = combine_all(parts)
-    needed = fit_exponent(sizes, [_batch_by_error(trial, int(n)) for n in sizes], least_decades=1.9)
+    decision = statistics.combine_all(parts)
+    needed = statistics.fit_exponent(
+        sizes, [_batch_by_error(trial, int(n)) for n in sizes], least_decades=1.9
+    )
     measured = {**decision.measured, "batch that (9) needs: exponent in n": needed.slope}
     return Evidence(
         replace(decision, measured=measured),

@@ -22,13 +22,7 @@ from pfbench.claims.shen2019.epoch_estimators import (
     valley,
 )
 from pfbench.points import inner
-from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance
-from pfbench.verification.contrast import (
-    ExaminationEvidence,
-    compare_ratios,
-    compute_gaps_along_run,
-    stream,
-)
+from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, contrast, make_instance
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, combine_with_conditions, decide_mean
 from pfbench.verification.subject import NotTestable, UnsupportedPoints
@@ -233,14 +227,14 @@ _LATER = "t from 1 to T"
 
 def examine_missing_diameter(
     effort: str, seed: int, *, printed: Callable[[float, float], float] = lambda eps, D: 5.0 * eps
-) -> ExaminationEvidence:
+) -> contrast.ExaminationEvidence:
     """Examine shen2019's bound of the mean gap, which lacks the factor D, on segments of length D.
 
     The runs use the theorem's schedule. The gap V decreases from 3 eps D as exp(-eps t/(L D)), so
     its mean over T = 3 L D/eps is 0.95 eps D. With lengths in units of D, L becomes L D^2, and eps
     becomes eps D; those runs are on a segment of length 1.
     """
-    rng, epsilon = stream(seed, "(10)"), 0.1
+    rng, epsilon = contrast.stream(seed, "(10)"), 0.1
     over: dict[str, list[float]] = {"printed": [], "corrected": [], _UNITS: [], _LATER: []}
     for D in np.array([8.0, 40.0, 200.0]) * rng.uniform(1.0, 1.2, size=3):
         V = _gaps_of_run(epsilon, 1.0, float(D), seed)
@@ -250,7 +244,7 @@ def examine_missing_diameter(
         unit = _gaps_of_run(epsilon * D, D * D, 1.0, seed)
         over[_UNITS].append(unit[:-1].mean() / printed(epsilon * D, 1.0))
     worst = {name: float(max(ratios)) for name, ratios in over.items()}
-    return compare_ratios(
+    return contrast.compare_ratios(
         worst["printed"], worst["corrected"], epsilon=epsilon
     ).with_ratios_under_other_readings(
         {_UNITS: worst[_UNITS], _LATER: worst[_LATER], "a constant of ten": worst["printed"] / 10.0}
@@ -261,6 +255,6 @@ def _gaps_of_run(epsilon: float, L: float, D: float, seed: int) -> Floats:
     """Return the gaps V at x_0 .. x_T of a run on a segment of length D; shape (T+1,)."""
     problem = ForcedPath(128, 65, L=L, length=D, gradient_slope=3.0 * epsilon)
     algorithm = NFWUSPIDERG.theory(epsilon, problem.constants(problem.start()))
-    return compute_gaps_along_run(
+    return contrast.compute_gaps_along_run(
         problem, replace(algorithm, iterations=algorithm.iterations + 1), seed
     )

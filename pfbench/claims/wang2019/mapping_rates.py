@@ -26,22 +26,17 @@ from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.runs.loop.run import Stop
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Evidence, Floats, Instance, NotTestable, Trial, make_instance
+from pfbench.verification import (
+    Evidence,
+    Floats,
+    Instance,
+    NotTestable,
+    Trial,
+    make_instance,
+    statistics,
+)
 from pfbench.verification.criteria import MAPPING, Complexity, complexity
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
-from pfbench.verification.statistics import (
-    MOST_SEEDS,
-    SEEDS,
-    Decision,
-    Exponent,
-    SeedRows,
-    cap_by_schedule,
-    combine_all,
-    combine_instances,
-    decide_exponent,
-    fit_exponent,
-    make_fit_function,
-)
 from pfbench.verification.subject import with_parameters
 
 # --- the instances --------------------------------------------------------------------------------
@@ -200,7 +195,7 @@ class RateCase:
 
 # --- the fits -------------------------------------------------------------------------------------
 
-_Fits = dict[str, Exponent | Callable[[int], Exponent]]
+_Fits = dict[str, statistics.Exponent | Callable[[int], statistics.Exponent]]
 """Exponents on one family by name, or functions from a number of seeds to an exponent."""
 
 _FACTORS = (1.0, 2.0, 4.0)
@@ -215,29 +210,29 @@ def check_rates(trial: Trial, cases: Sequence[RateCase]) -> Evidence:
     Slopes and the turning bowl are used with each effort, and other families with full effort. The
     verdict on an exponent is *attained* if the exponent is near its bound on at least one family.
     """
-    parts: dict[str, Decision] = {}
+    parts: dict[str, statistics.Decision] = {}
     claimed: dict[str, float] = {}
     runs = 0
     for form in cases:
         if trial.effort == "quick":
             form = replace(form, steps=min(form.steps, 24), relative_target=0.25)
         exponents = {SFO: form.sfo, PO: form.po, IN_N: form.size}
-        decided: dict[str, dict[str, Decision]] = {}
+        decided: dict[str, dict[str, statistics.Decision]] = {}
         for family in _list_family_fits(trial, form):
             results, count = family(trial, form)
             for name, fits in results.items():
                 for key, exponent in fits.items():
-                    decision = decide_exponent(exponent, exponents[key])
+                    decision = statistics.decide_exponent(exponent, exponents[key])
                     free = family is _fit_exponents_on_bowl or key not in form.formulas
                     decided.setdefault(key, {})[name] = (
-                        decision if free else cap_by_schedule(decision)
+                        decision if free else statistics.cap_by_schedule(decision)
                     )
             runs += count()
         for key, by_family in decided.items():
             name = key if len(cases) == 1 else f"{key}, n={form.n:g}"
-            parts[name] = combine_instances(by_family)
+            parts[name] = statistics.combine_instances(by_family)
             claimed |= {f"{name}: {family}": exponents[key] for family in by_family}
-    return Evidence(combine_all(parts), claimed, runs)
+    return Evidence(statistics.combine_all(parts), claimed, runs)
 
 
 _FitsAndRunCount = tuple[dict[str, _Fits], Callable[[], int]]
@@ -274,20 +269,20 @@ def _fit_exponents_on_bowl(trial: Trial, case: RateCase) -> _FitsAndRunCount:
 
 def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
     """Fit the exponent of 1/epsilon at one n, and that of n at one epsilon, on long slopes."""
-    seeds = trial.seeds(MOST_SEEDS, f"slopes {case.sfo} {case.n}")
-    rows = SeedRows(
+    seeds = trial.seeds(statistics.MOST_SEEDS, f"slopes {case.sfo} {case.n}")
+    rows = statistics.SeedRows(
         lambda s: [_sfo_and_po_on_slope(trial, case, e, case.n, s) for e in case.epsilons], seeds
     )
     fits = _fit_in_epsilon(case, rows, case.shrink)
     steady = replace(case, shrink=0.0)
-    counts = SeedRows(
+    counts = statistics.SeedRows(
         lambda s: [
             _sfo_and_po_on_slope(trial, steady, case.relative_target, n, s)[0] for n in case.sizes
         ],
         seeds,
     )
     if case.size:
-        fits[IN_N] = make_fit_function(case.sizes, counts, least_decades=1.99)
+        fits[IN_N] = statistics.make_fit_function(case.sizes, counts, least_decades=1.99)
 
     def runs() -> int:
         return len(rows.computed) * len(case.epsilons) + len(counts.computed) * len(case.sizes)
@@ -315,11 +310,11 @@ def _fit_in_epsilon(
     """
     x = 1.0 / np.array(case.epsilons)
 
-    def fit_kind(kind: int) -> Callable[[int], Exponent]:
+    def fit_kind(kind: int) -> Callable[[int], statistics.Exponent]:
         def calls(seeds: int) -> Floats:
             return np.asarray(np.array(calls_of_seeds(seeds))[..., kind])
 
-        return make_fit_function(
+        return statistics.make_fit_function(
             x, calls, log_known_factors=-shrink * np.log(x), least_decades=1.99
         )
 
@@ -341,11 +336,11 @@ def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCou
                 calls[i, k] = _sfo_and_po_to_target(trial, case, problem, epsilon, seed, **limits)
         return calls
 
-    rows = SeedRows(row, trial.seeds(MOST_SEEDS, "robust regression"))
+    rows = statistics.SeedRows(row, trial.seeds(statistics.MOST_SEEDS, "robust regression"))
 
     def best(seeds: int) -> Floats:
         """Return the calls with that factor of the step which is best on average over the seeds."""
-        result, first = np.array(rows(seeds)), np.array(rows(SEEDS))
+        result, first = np.array(rows(seeds)), np.array(rows(statistics.SEEDS))
         chosen = first[..., 0].mean(axis=0).argmin(axis=1)
         return result[:, np.arange(len(chosen)), chosen]
 
@@ -371,7 +366,7 @@ def _fit_exponents_on_finite_sum_chain(trial: Trial, case: RateCase) -> _FitsAnd
         for seed in trial.seeds(6, "chains")
     ]
     product = -2.0 * np.log([chain.epsilon for chain in problems])
-    exponent = fit_exponent(sizes, table, log_known_factors=product)
+    exponent = statistics.fit_exponent(sizes, table, log_known_factors=product)
     return {"chain": {IN_N: exponent}}, lambda: 6 * len(sizes)
 
 

@@ -32,14 +32,9 @@ from pfbench.verification import (
     NotTestable,
     Trial,
     make_instance,
+    statistics,
 )
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
-from pfbench.verification.statistics import (
-    Decision,
-    combine_instances,
-    combine_with_conditions,
-    decide_inequality,
-)
 from pfbench.verification.units import SQUARE, formula
 
 FREE = make_instance(ConstantSlopeProblem, n=4, g=1.0, gap=10.0, L=1.0)
@@ -108,12 +103,12 @@ def check_mean_mapping(
         runs += count
     free = all(problem().unconstrained for problem, _ in problems.values())
     conditions = {
-        "calls": decide_inequality(calls),
+        "calls": statistics.decide_inequality(calls),
         "output": trial.decide_uniform_output(FREE() if free else None),
         **estimate.decide_law_with_own_schedule(trial),
     }
     return Evidence(
-        combine_with_conditions({"": combine_instances(parts)}, conditions),
+        statistics.combine_with_conditions({"": statistics.combine_instances(parts)}, conditions),
         {"mean over bound": 1.0, "calls over those of K steps": 1.0},
         runs,
     )
@@ -121,7 +116,7 @@ def check_mean_mapping(
 
 def _decide_on_problem(
     trial: Trial, name: str, problem: Problem, K: int, bound: Bound, calls: list[float]
-) -> tuple[Decision, int]:
+) -> tuple[statistics.Decision, int]:
     """Return the decision on the mean squared gradient mapping on a problem, and the run count.
 
     The ratios of the counts to the claimed counts are appended to `calls`.

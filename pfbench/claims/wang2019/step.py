@@ -14,15 +14,7 @@ from pfbench.problems.linear_models import LinearModel, LogCosh, RobustRegressio
 from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.runs.loop.run import Run, Stop
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Evidence, Trial, make_instance
-from pfbench.verification.statistics import (
-    Decision,
-    combine_all,
-    combine_with_conditions,
-    decide_exact,
-    decide_median,
-    decide_share,
-)
+from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
 
 _BELOW = 1000.0
 """Ratio of SPIDER's epsilon to the target."""
@@ -55,8 +47,8 @@ def check(trial: Trial) -> Evidence:
     needed. If SPIDER does not reach the target, the ratio of calls is only an upper bound. Such a
     ratio is reported separately and decides nothing.
     """
-    parts: dict[str, Decision] = {}
-    conditions: dict[str, Decision] = {}
+    parts: dict[str, statistics.Decision] = {}
+    conditions: dict[str, statistics.Decision] = {}
     censored: dict[str, float] = {}
     count = trial.choose_by_effort(10, 40)
     for name, drawn_anew in _REGRESSIONS.items():
@@ -67,15 +59,17 @@ def check(trial: Trial) -> Evidence:
                 break
         near, below, reached = (np.array(column) for column in zip(*pairs, strict=True))
         arrived = bool(np.isfinite(below).all())
-        parts[f"{name}: SFO over SPIDER's, to epsilon"] = decide_median(near, 1.0)
-        conditions[f"{name}: SpiderBoost gets to epsilon/{_BELOW:g}"] = decide_exact(
+        parts[f"{name}: SFO over SPIDER's, to epsilon"] = statistics.decide_median(near, 1.0)
+        conditions[f"{name}: SpiderBoost gets to epsilon/{_BELOW:g}"] = statistics.decide_exact(
             arrived, "It does in each run.", f"It fails within {_PATIENCE} times SPIDER's SFO.", {}
         )
-        conditions[f"{name}: share of SPIDER's runs that get there"] = decide_share(reached, 0.5)
+        conditions[f"{name}: share of SPIDER's runs that get there"] = statistics.decide_share(
+            reached, 0.5
+        )
         text = f"{name}: SFO over SPIDER's, to epsilon/{_BELOW:g}"
         censored[f"{text}: censored"] = float(np.count_nonzero(reached == 0.0))
         censored[f"{text}: at most"] = float(below.mean())
-    decision = combine_with_conditions({"": combine_all(parts)}, conditions)
+    decision = statistics.combine_with_conditions({"": statistics.combine_all(parts)}, conditions)
     return Evidence(
         replace(decision, measured={**decision.measured, **censored}),
         {"SFO over SPIDER's": 1.0, "share of SPIDER's runs that get there": 0.5},

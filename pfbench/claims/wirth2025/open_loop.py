@@ -18,12 +18,8 @@ import numpy as np
 
 from pfbench.sets import L2Ball
 from pfbench.verification import Claim, make_instance
+from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic
-from pfbench.verification.instruments.quadratics import (
-    make_interval_quadratic,
-    make_simplex_half_square,
-    suboptimality,
-)
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import VALUE
 
@@ -81,7 +77,7 @@ def make_half_square_outside(length: float) -> IndefiniteQuadratic:
 def growth_constants(problem: IndefiniteQuadratic) -> GrowthConstants:
     """Return the exact f(x_0) - min f, and kappa = 1/lambda, lambda the least |grad f|."""
     slack = float(np.linalg.norm(problem.b)) - 1.0
-    return GrowthConstants(suboptimality(problem, problem.start_point), 1.0 / slack)
+    return GrowthConstants(quadratics.suboptimality(problem, problem.start_point), 1.0 / slack)
 
 
 def growth_bound(c: GrowthConstants, a: Any, t: int) -> float:
@@ -104,16 +100,16 @@ ANY = Claim(
     statement="f convex, eta_t = g(t)/(t+g(t)), g >= 2: f(x_t) - min f <= L D^2 eta_(t-1), t >= 1",
     check=bound(
         suboptimality_bound,
-        suboptimality,
+        quadratics.suboptimality,
         statistic="every",
         parameters=settings(60),
         full={"iterations": 400},
         has_own_constant=True,
     ),
     instances=(
-        make_instance(make_simplex_half_square, d=200),
-        make_instance(make_interval_quadratic, slope=-0.01).with_title("passed"),
-        make_instance(make_interval_quadratic, slope=10.0).with_title("far"),
+        make_instance(quadratics.make_simplex_half_square, d=200),
+        make_instance(quadratics.make_interval_quadratic, slope=-0.01).with_title("passed"),
+        make_instance(quadratics.make_interval_quadratic, slope=10.0).with_title("far"),
     ),
     algorithm="frank-wolfe",
     assumptions=("f convex",),
@@ -131,7 +127,7 @@ GROWTH = Claim(
     ),
     check=bound(
         growth_bound,
-        suboptimality,
+        quadratics.suboptimality,
         statistic="every",
         parameters=settings(60),
         full={"iterations": 150},

@@ -13,6 +13,7 @@ from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
 from pfbench.base.status import Verdict
 from pfbench.points import keep
+from pfbench.verification import statistics
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.statements.horizons import decide_at_growing_horizons
 from pfbench.verification.statements.quantity import as_function, is_count
@@ -23,17 +24,6 @@ from pfbench.verification.statements.setting import (
     draw_seeds,
     iterate_instances,
     iterate_problems,
-)
-from pfbench.verification.statistics import (
-    Decision,
-    Evidence,
-    cap_by_own_constant,
-    cap_by_schedule,
-    combine_all,
-    combine_instances,
-    combine_with_conditions,
-    decide_inequality,
-    decide_mean,
 )
 from pfbench.verification.statistics.medians import ROUNDING
 from pfbench.verification.subject import MethodFailed, NotTestable
@@ -131,7 +121,7 @@ class Bound(StatementCheck):
         """Bounds by label; the label of a single bound is ""."""
         return dict(self.upper) if isinstance(self.upper, Mapping) else {"": self.upper}
 
-    def __call__(self, trial: Trial) -> Evidence:
+    def __call__(self, trial: Trial) -> statistics.Evidence:
         """Test the bound on every instance, at the stated number of steps and at larger numbers.
 
         Bounds of a single step are tested only at the stated number of steps: in longer runs the
@@ -140,21 +130,21 @@ class Bound(StatementCheck):
         settings = () if self.statistic == "step" else self.settings.values()
         return decide_at_growing_horizons(trial, settings, self.decide)
 
-    def decide(self, trial: Trial) -> Evidence:
+    def decide(self, trial: Trial) -> statistics.Evidence:
         """Test the bound on every instance, for the number of steps that the claim sets."""
         in_every_run = self.statistic in EACH
         decide = self._decide_every_run if in_every_run else self._decide_expectation
         parts, runs = decide(trial)
         combined = {name: _combine_labels(by_label) for name, by_label in parts.items()}
-        decision = combine_instances(combined)
+        decision = statistics.combine_instances(combined)
         if is_count(self.quantity):
-            decision = cap_by_schedule(decision)
+            decision = statistics.cap_by_schedule(decision)
         if self.has_own_constant:
-            decision = cap_by_own_constant(decision)
+            decision = statistics.cap_by_own_constant(decision)
         conditions = self._decide_uniform_output(trial) if trial.horizon_multiple == 1 else {}
         if conditions:
-            decision = combine_with_conditions({"": decision}, conditions)
-        return Evidence(decision, {"ratio": 1.0}, runs)
+            decision = statistics.combine_with_conditions({"": decision}, conditions)
+        return statistics.Evidence(decision, {"ratio": 1.0}, runs)
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested.
@@ -209,7 +199,9 @@ class Bound(StatementCheck):
 
     # --- every run --------------------------------------------------------------------------------
 
-    def _decide_every_run(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
+    def _decide_every_run(
+        self, trial: Trial
+    ) -> tuple[dict[str, dict[str, statistics.Decision]], int]:
         """Decide bounds on every run; return decisions (by instance, label) and number of runs."""
         results: dict[str, dict[str, list[float]]] = {}
         runs = 0
@@ -226,7 +218,7 @@ class Bound(StatementCheck):
                             ratio = _divide_by_bound(measured, value, excess)
                             ratios.setdefault(_join_labels(key, label), []).append(ratio)
         decided = {
-            name: {label: decide_inequality(some) for label, some in ratios.items()}
+            name: {label: statistics.decide_inequality(some) for label, some in ratios.items()}
             for name, ratios in results.items()
         }
         return decided, runs
@@ -251,9 +243,11 @@ class Bound(StatementCheck):
 
     # --- in expectation ---------------------------------------------------------------------------
 
-    def _decide_expectation(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
+    def _decide_expectation(
+        self, trial: Trial
+    ) -> tuple[dict[str, dict[str, statistics.Decision]], int]:
         """Decide bounds on means; return decisions by instance and label, and number of runs."""
-        decisions: dict[str, dict[str, Decision]] = {}
+        decisions: dict[str, dict[str, statistics.Decision]] = {}
         runs = 0
         for name, problem in iterate_problems(trial):
             decisions[name] = {}
@@ -270,14 +264,14 @@ class Bound(StatementCheck):
 
     def _decide_mean(
         self, trial: Trial, purpose: str, case: MethodOnProblem, bound: float, excess: float
-    ) -> tuple[Decision, int]:
+    ) -> tuple[statistics.Decision, int]:
         """Decide a bound on the mean over runs; return the decision and the number of runs."""
 
         def ratio(seed: int) -> float:
             return _divide_by_bound(self._value_of_run(trial, case, seed), bound, excess)
 
         if getattr(trial.claim_algorithm, "deterministic", False):
-            return decide_inequality([ratio(0)]), 1
+            return statistics.decide_inequality([ratio(0)]), 1
         by_effort = trial.choose_by_effort(*self.runs)
         if is_count(self.quantity):
             ratios = [ratio(seed) for seed in trial.seeds(by_effort, purpose)]
@@ -298,7 +292,7 @@ class Bound(StatementCheck):
         points = [x if step.state.at is None else keep(step.state.at) for x, step in moves]
         return float(np.mean([measured(x) for x in points]))
 
-    def _decide_uniform_output(self, trial: Trial) -> dict[str, Decision]:
+    def _decide_uniform_output(self, trial: Trial) -> dict[str, statistics.Decision]:
         """Decide whether the output is drawn uniformly, as {"output": decision}; {} if not needed.
 
         The dict is empty unless `statistic` is "mean" and the claim's method declares a uniform
@@ -312,14 +306,14 @@ class Bound(StatementCheck):
         return {"output": trial.decide_uniform_output(None if minimises else FREE, **sizes)}
 
 
-def _decide_mean_count(ratios: list[float]) -> Decision:
+def _decide_mean_count(ratios: list[float]) -> statistics.Decision:
     """Decide a bound on the mean of counts, assuming that no count exceeds twice the bound.
 
     A schedule often makes the counts of all runs equal to the bound. If no run is above the bound,
     the verdict is therefore *holds*, however few the runs.
     """
-    decision = decide_mean(ratios, 1.0, upper=2.0)
-    inequality = decide_inequality(ratios)
+    decision = statistics.decide_mean(ratios, 1.0, upper=2.0)
+    inequality = statistics.decide_inequality(ratios)
     if decision.verdict != Verdict.INCONCLUSIVE or inequality.verdict == Verdict.VIOLATED:
         return decision
     reason = f"The bound holds in each of {len(ratios)} runs."
@@ -331,9 +325,9 @@ def _divide_by_bound(measured: float, bound: float, excess: float) -> float:
     return 0.0 if bound * (1.0 + ROUNDING) < measured <= bound + excess else measured / bound
 
 
-def _combine_labels(by_label: Mapping[str, Decision]) -> Decision:
+def _combine_labels(by_label: Mapping[str, statistics.Decision]) -> statistics.Decision:
     """Combine the decisions on all labelled bounds of one instance."""
-    return by_label[""] if set(by_label) == {""} else combine_all(by_label)
+    return by_label[""] if set(by_label) == {""} else statistics.combine_all(by_label)
 
 
 def _join_labels(*labels: str) -> str:

@@ -15,37 +15,16 @@ import numpy as np
 from pfbench.base.checks import check_choice, check_integer, check_real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
+from pfbench.verification import statistics
 from pfbench.verification.instances import Instance
+from pfbench.verification.statements import setting
 from pfbench.verification.statements.quantity import Quantity, as_function, count_calls_to_target
-from pfbench.verification.statements.setting import (
-    Given,
-    MethodOnProblem,
-    StatementCheck,
-    check_function,
-    draw_seeds,
-    is_run_random,
-    iterate_instances,
-    iterate_problems,
-    make_other_method,
-    resolve_method,
-)
-from pfbench.verification.statistics import (
-    MOST_SEEDS,
-    Decision,
-    Evidence,
-    SeedRows,
-    combine_all,
-    combine_instances,
-    decide_exact,
-    decide_inequality,
-    decide_median,
-)
 from pfbench.verification.subject import ClaimBroken, NotTestable
 from pfbench.verification.trial import Trial
 
 
 @dataclass(frozen=True)
-class IdentityCheck(StatementCheck):
+class IdentityCheck(setting.StatementCheck):
     """Check that the claim's method and another one coincide step by step.
 
     Both methods run with equal random streams, so equal draws give equal runs.
@@ -76,45 +55,45 @@ class IdentityCheck(StatementCheck):
 
     other_method: Any
     _: KW_ONLY
-    other_parameters: Given | None = None
+    other_parameters: setting.Given | None = None
     quantity: Quantity | None = None
     tolerance: float = 1e-9
     seeds: int = 5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "other_method", resolve_method(self.other_method))
+        object.__setattr__(self, "other_method", setting.resolve_method(self.other_method))
         check_real("tolerance", self.tolerance, minimum=0.0)
         check_integer("seeds", self.seeds, minimum=1)
 
-    def __call__(self, trial: Trial) -> Evidence:
+    def __call__(self, trial: Trial) -> statistics.Evidence:
         """Compare the runs of the two methods step by step on every instance."""
-        parts = dict[str, Decision]()
-        for name, problem in iterate_problems(trial):
+        parts = dict[str, statistics.Decision]()
+        for name, problem in setting.iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             differences = [
                 difference
                 for seed in trial.seeds(self.seeds, name or "runs")
                 for difference in self._iterate_relative_differences(trial, case, seed)
             ]
-            parts[name] = decide_exact(
+            parts[name] = statistics.decide_exact(
                 max(differences) <= self.tolerance,
                 "The two methods coincide.",
                 f"The two methods differ by {max(differences):.3g}.",
                 {"checks": float(len(differences)), "difference": max(differences)},
             )
         claimed = {"difference": 0.0, "tolerance": self.tolerance}
-        return Evidence(combine_all(parts), claimed, len(parts) * self.seeds)
+        return statistics.Evidence(statistics.combine_all(parts), claimed, len(parts) * self.seeds)
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
         for case in self.iterate_runnable_cases(trial):
-            make_other_method(self.other_method, self.other_parameters, case)
+            setting.make_other_method(self.other_method, self.other_parameters, case)
 
     def _iterate_relative_differences(
-        self, trial: Trial, case: MethodOnProblem, seed: int
+        self, trial: Trial, case: setting.MethodOnProblem, seed: int
     ) -> Iterator[float]:
         """Yield the relative difference of the two methods' runs at each step."""
-        other = make_other_method(self.other_method, self.other_parameters, case)
+        other = setting.make_other_method(self.other_method, self.other_parameters, case)
         values = (self._values(trial, case, each, seed) for each in (case.algorithm, other))
         for value, two in zip_longest(*values):
             if value is None or two is None:
@@ -123,7 +102,7 @@ class IdentityCheck(StatementCheck):
             yield float(np.abs(value - two).max()) / size if size > 0.0 else 0.0
 
     def _values(
-        self, trial: Trial, case: MethodOnProblem, algorithm: Any, seed: int
+        self, trial: Trial, case: setting.MethodOnProblem, algorithm: Any, seed: int
     ) -> Iterator[Any]:
         """Yield the iterates of a run, or the quantity's value at each iterate, as arrays."""
         quantity = self.quantity
@@ -139,7 +118,7 @@ identity = IdentityCheck  # name in claims
 
 
 @dataclass(frozen=True)
-class Separation(StatementCheck):
+class Separation(setting.StatementCheck):
     """Check that the claim's method reaches a target with fewer calls than another.
 
     The check decides the median over seeds of the ratio of calls of paired runs. A run that does
@@ -179,28 +158,28 @@ class Separation(StatementCheck):
     measure: Quantity
     target: float | Callable[[Any], float]
     count: str = "sfo"
-    other_parameters: Given | None = None
+    other_parameters: setting.Given | None = None
     factor: float = 1.0
     seeds: int = 20
 
     def __post_init__(self) -> None:
         if callable(self.target):
-            check_function("target", self.target, "c")
-        object.__setattr__(self, "other_method", resolve_method(self.other_method))
+            setting.check_function("target", self.target, "c")
+        object.__setattr__(self, "other_method", setting.resolve_method(self.other_method))
         check_choice("count", self.count, COUNTED)
         check_real("factor", self.factor, above=0.0)
         check_integer("seeds", self.seeds, minimum=1)
 
-    def __call__(self, trial: Trial) -> Evidence:
+    def __call__(self, trial: Trial) -> statistics.Evidence:
         """Compare the two methods' calls to reach the target, in paired runs on every instance."""
-        parts, runs = dict[str, Decision](), 0
-        for name, item in iterate_instances(trial):
+        parts, runs = dict[str, statistics.Decision](), 0
+        for name, item in setting.iterate_instances(trial):
 
             def ratio(pair: tuple[int, int], instance: Instance = item) -> float:
                 case = self.setting.make_case(trial, instance.build_seeded(pair[0]))
                 request = pair[1], self.count, self.measure, self._target(case)
                 calls = count_calls_to_target(trial, case, case.algorithm, *request)
-                other = make_other_method(self.other_method, self.other_parameters, case)
+                other = setting.make_other_method(self.other_method, self.other_parameters, case)
                 reference = count_calls_to_target(trial, case, other, *request)
                 if calls == reference == 0.0:
                     raise NotTestable(
@@ -209,22 +188,26 @@ class Separation(StatementCheck):
                     )
                 return calls / reference if reference and math.isfinite(calls) else math.inf
 
-            rows = SeedRows(ratio, draw_seeds(trial, item, max(self.seeds, MOST_SEEDS)))
-            if is_run_random(trial, item):
-                parts[name] = decide_median(rows, self.factor, self.seeds)
+            rows = statistics.SeedRows(
+                ratio, setting.draw_seeds(trial, item, max(self.seeds, statistics.MOST_SEEDS))
+            )
+            if setting.is_run_random(trial, item):
+                parts[name] = statistics.decide_median(rows, self.factor, self.seeds)
             else:
-                parts[name] = decide_inequality(np.array(rows(1)) / self.factor)
+                parts[name] = statistics.decide_inequality(np.array(rows(1)) / self.factor)
             runs += 2 * len(rows.computed)
-        return Evidence(combine_instances(parts), {"calls over the other's": self.factor}, runs)
+        return statistics.Evidence(
+            statistics.combine_instances(parts), {"calls over the other's": self.factor}, runs
+        )
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
         for case in self.iterate_runnable_cases(trial):
-            make_other_method(self.other_method, self.other_parameters, case)
+            setting.make_other_method(self.other_method, self.other_parameters, case)
             self._target(case)
             as_function(case.problem, self.measure)(case.problem.start())
 
-    def _target(self, case: MethodOnProblem) -> float:
+    def _target(self, case: setting.MethodOnProblem) -> float:
         """Return the target value of the measure on a problem."""
         target = self.target(case.constants) if callable(self.target) else self.target
         if not 0.0 < target < math.inf:

@@ -13,13 +13,7 @@ from pfbench.base.protocols import Problem
 from pfbench.base.status import Verdict
 from pfbench.points import keep
 from pfbench.verification.instruments.enumerated_random import rounding_key
-from pfbench.verification.statements.setting import (
-    MethodOnProblem,
-    StatementCheck,
-    check_function,
-    enumerate_outcomes,
-    iterate_problems,
-)
+from pfbench.verification.statements import setting
 from pfbench.verification.statistics import (
     Decision,
     Evidence,
@@ -95,7 +89,7 @@ Law = Callable[[Any, Any, Past], Any]
 
 
 @dataclass(frozen=True)
-class ErrorLawCheck(StatementCheck):
+class ErrorLawCheck(setting.StatementCheck):
     """Check of a formula for the mean square of an estimator's error g_t - grad f(x_t).
 
     All draws are enumerated, so the instances must be small: a few components, small batches, and a
@@ -128,14 +122,14 @@ class ErrorLawCheck(StatementCheck):
     exact: bool = False
 
     def __post_init__(self) -> None:
-        check_function("square", self.square, "c, a, past")
+        setting.check_function("square", self.square, "c, a, past")
         if self.mean is not None:
-            check_function("mean", self.mean, "c, a, past")
+            setting.check_function("mean", self.mean, "c, a, past")
 
     def __call__(self, trial: Trial) -> Evidence:
         """Test the error law on every instance, by enumeration of all draws."""
         parts, runs = dict[str, Decision](), 0
-        for name, problem in iterate_problems(trial):
+        for name, problem in setting.iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             groups, count = _collect_errors(trial, case)
             parts[name] = self._decide_groups(case, groups)
@@ -151,7 +145,7 @@ class ErrorLawCheck(StatementCheck):
             past = Past(t=1, x=problem.start(), error=zero, step=zero, problem=problem)
             float(self.square(case.constants, case.parameters, past))
 
-    def _decide_groups(self, case: MethodOnProblem, groups: list[ErrorGroup]) -> Decision:
+    def _decide_groups(self, case: setting.MethodOnProblem, groups: list[ErrorGroup]) -> Decision:
         """Decide whether the conditional means and mean squares of errors agree with the law."""
         scale = float(np.abs(case.problem.gradient(case.problem.start())).max()) or 1.0
         largest = max((math.sqrt(group.square / group.chance) for group in groups), default=0.0)
@@ -193,14 +187,14 @@ def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> 
     return decide_exact(lower >= 1.0 - 1e-6, "Every mean square equals its law.", wrong, measured)
 
 
-def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGroup], int]:
+def _collect_errors(trial: Trial, case: setting.MethodOnProblem) -> tuple[list[ErrorGroup], int]:
     """Enumerate all runs; return the estimates' errors, grouped by past, and the number of runs."""
 
     def run(rng: Any) -> list[tuple[Any, Any]]:
         steps = islice(trial.follow(case.problem, case.algorithm, rng=rng), case.steps)
         return [(np.array(keep(step.estimate_point)), np.array(step.estimate)) for step in steps]
 
-    return group_errors(case.problem, enumerate_outcomes(trial, case, run))
+    return group_errors(case.problem, setting.enumerate_outcomes(trial, case, run))
 
 
 def group_errors(

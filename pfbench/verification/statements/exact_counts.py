@@ -8,6 +8,7 @@ from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError
 from pfbench.base.names import check_names
 from pfbench.base.status import Verdict
+from pfbench.verification import statistics
 from pfbench.verification.statements.horizons import decide_at_growing_horizons
 from pfbench.verification.statements.setting import (
     MethodOnProblem,
@@ -15,13 +16,6 @@ from pfbench.verification.statements.setting import (
     check_function,
     enumerate_outcomes,
     iterate_problems,
-)
-from pfbench.verification.statistics import (
-    Decision,
-    Evidence,
-    combine_all,
-    decide_equality,
-    decide_exact,
 )
 from pfbench.verification.subject import NotTestable, UnsupportedPoints
 from pfbench.verification.trial import Trial
@@ -68,7 +62,7 @@ class ExactCounts(StatementCheck):
         check_function("the formula", self.formula, "c, a")
         _ = self.settings  # raises an error if `parameters` is invalid
 
-    def __call__(self, trial: Trial) -> Evidence:
+    def __call__(self, trial: Trial) -> statistics.Evidence:
         """Test the counts of runs on every instance with every setting, and on longer runs.
 
         Means over all draws are tested at the stated number of steps only, since they can be
@@ -78,7 +72,9 @@ class ExactCounts(StatementCheck):
         evidence = decide_at_growing_horizons(trial, settings, self._decide)
         return self._check_next_horizons(trial, evidence)
 
-    def _check_next_horizons(self, trial: Trial, evidence: Evidence) -> Evidence:
+    def _check_next_horizons(
+        self, trial: Trial, evidence: statistics.Evidence
+    ) -> statistics.Evidence:
         """Test slightly more steps; if the counts are wrong there, make the evidence inconclusive.
 
         The other horizons are multiples of the stated one, so they share its divisors.
@@ -108,8 +104,8 @@ class ExactCounts(StatementCheck):
                 return replace(evidence, decision=decision)
         return evidence
 
-    def _decide(self, trial: Trial) -> Evidence:
-        parts: dict[str, Decision] = {}
+    def _decide(self, trial: Trial) -> statistics.Evidence:
+        parts: dict[str, statistics.Decision] = {}
         claimed: dict[str, float] = {}
         for name, problem in iterate_problems(trial):
             for label, setting in self.settings.items():
@@ -124,7 +120,7 @@ class ExactCounts(StatementCheck):
                 location = f"{name} {label}".strip()
                 parts[location] = _decide_counts(right, counts, self.expected)
                 claimed |= {f"{location}: {kind}": number for kind, number in right.items()}
-        return Evidence(combine_all(parts), claimed, len(parts))
+        return statistics.Evidence(statistics.combine_all(parts), claimed, len(parts))
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
@@ -160,17 +156,17 @@ class ExactCounts(StatementCheck):
 
 def _decide_counts(
     claimed: Mapping[str, float], observed: Mapping[str, float], expected: bool
-) -> Decision:
+) -> statistics.Decision:
     """Decide whether counts equal the claimed ones; means may differ by rounding errors."""
     if not expected:
-        return decide_equality(claimed, observed)
+        return statistics.decide_equality(claimed, observed)
     wrong = [
         f"The mean of {kind.upper()} over all draws is {observed[kind]:g}, not {number:g}."
         for kind, number in claimed.items()
         if abs(observed[kind] - number) > ROUNDING * max(1.0, abs(number))
     ]
     measured = {kind: observed[kind] for kind in claimed}
-    return decide_exact(not wrong, "Every mean is exact.", "".join(wrong[:1]), measured)
+    return statistics.decide_exact(not wrong, "Every mean is exact.", "".join(wrong[:1]), measured)
 
 
 counts = ExactCounts  # name in claims

@@ -12,15 +12,8 @@ from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 from pfbench.base.status import Verdict
 from pfbench.verification.instances import Instance
+from pfbench.verification.statements import setting
 from pfbench.verification.statements.quantity import Quantity, as_function, count_calls_to_target
-from pfbench.verification.statements.setting import (
-    MethodOnProblem,
-    StatementCheck,
-    check_required_oracles,
-    draw_seeds,
-    is_run_random,
-    iterate_instances,
-)
 from pfbench.verification.statistics import (
     EXPONENT_MARGIN,
     MOST_SEEDS,
@@ -46,7 +39,7 @@ NO_EVIDENCE = (
 
 
 @dataclass(frozen=True)
-class RateCheck(StatementCheck):
+class RateCheck(setting.StatementCheck):
     """Check that oracle calls to reach a target grow with at most a claimed exponent.
 
     One slope of log calls is fitted for each seed, and the exponent is the median of the slopes;
@@ -114,13 +107,13 @@ class RateCheck(StatementCheck):
         x = np.array(self.values)
         if self.varied_parameter == EPSILON:
             x = 1.0 / x
-        for name, item in iterate_instances(trial):
-            sample = is_run_random(trial, item)
+        for name, item in setting.iterate_instances(trial):
+            sample = setting.is_run_random(trial, item)
 
             def row(pair: tuple[int, int], instance: Instance = item) -> list[float]:
                 return [self.calls(trial, instance, position, *pair) for position in self.values]
 
-            rows = SeedRows(row, draw_seeds(trial, item, max(self.seeds, MOST_SEEDS)))
+            rows = SeedRows(row, setting.draw_seeds(trial, item, max(self.seeds, MOST_SEEDS)))
 
             def fit(
                 count: int, rows: SeedRows[Any, Any] = rows, is_drawn: bool = sample
@@ -141,14 +134,14 @@ class RateCheck(StatementCheck):
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
-        for _, instance in iterate_instances(trial):
+        for _, instance in setting.iterate_instances(trial):
             case = self.make_case(trial, instance, self.values[0], 0)
-            check_required_oracles(case)
+            setting.check_required_oracles(case)
             as_function(case.problem, self.measure)(case.problem.start())
 
     def make_case(
         self, trial: Trial, instance: Instance, value: float, seed: int
-    ) -> MethodOnProblem:
+    ) -> setting.MethodOnProblem:
         """Return the method on an instance's problem, for one value of the varied parameter.
 
         `seed` determines the random data of the problem.
