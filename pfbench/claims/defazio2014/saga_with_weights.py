@@ -27,13 +27,8 @@ from pfbench.base.arrays import Floats
 from pfbench.verification import Claim, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.instruments.weighted_rows import WeightedRows
+from pfbench.verification.statements import table_steps
 from pfbench.verification.statements.each_instance import check_ratios
-from pfbench.verification.statements.table_steps import (
-    list_step_maps,
-    list_step_outcomes,
-    second_moment_map,
-    spectral_radius,
-)
 from pfbench.verification.units import formula
 
 # --- the mean of the estimate ---------------------------------------------------------------------
@@ -56,7 +51,7 @@ def estimate_bias(trial: Trial, problem: WeightedRows, z: Floats) -> float:
 
     The first entry of `z` is x. The others are the points whose gradients are in SAGA's table.
     """
-    outcomes = list_step_outcomes(trial, problem, 0.1, z)
+    outcomes = table_steps.list_step_outcomes(trial, problem, 0.1, z)
     mean = sum(chance * estimate for chance, (estimate, _) in outcomes)
     return float(mean - problem.gradient(z[:1])[0])
 
@@ -106,7 +101,7 @@ def max_energy_ratio(trial: Trial, problem: WeightedRows) -> float:
     gamma = saga_step_size(problem.n, h.max(), h.min())
     rate = 1.0 - gamma * h.min()
     V = np.diag(np.append(1.0 / (gamma * rate), h) / (2.0 * problem.n))
-    chances, maps = list_step_maps(trial, problem, gamma)
+    chances, maps = table_steps.list_step_maps(trial, problem, gamma)
     mean = np.einsum("b,bji,jk,bkl->il", chances, maps, V, maps)
     return float(scipy.linalg.eigvalsh(mean, V)[-1] / rate)
 
@@ -119,7 +114,9 @@ def second_moment_spectral_radius(trial: Trial, problem: WeightedRows) -> float:
     """
     ask = trial.open_oracles(problem)
     gamma = 1.0 / (2.0 * ask.component_smoothness().max())
-    return spectral_radius(second_moment_map(*list_step_maps(trial, problem, gamma)))
+    return table_steps.spectral_radius(
+        table_steps.second_moment_map(*table_steps.list_step_maps(trial, problem, gamma))
+    )
 
 
 THEOREM = Claim(

@@ -32,13 +32,8 @@ from pfbench.verification.instruments.normed_quadratics import (
     parabola,
     vector_quadratic,
 )
+from pfbench.verification.statements import path_mean
 from pfbench.verification.statements.each_instance import check_each_instance
-from pfbench.verification.statements.path_mean import (
-    decide_run_or_mean,
-    gradient_dual_norm,
-    mean_gradient_norm_and_lmo_quality,
-    norm_constants,
-)
 from pfbench.verification.statistics import Decision, combine_all, combine_instances, decide_exact
 from pfbench.verification.units import GRADIENT, NUMBER, formula
 
@@ -96,7 +91,7 @@ def check_bounds(trial: Trial) -> Evidence:
     runs = 0
     for instance in trial.claim.instances:
         problem = instance()
-        c = norm_constants(problem)
+        c = path_mean.norm_constants(problem)
         numbers = {key: c[key] for key in ("K", "L", "sigma", "delta")}
         numbers["r"] = min(problem.shape)
         beta, eta = beta_and_eta(**numbers)
@@ -105,19 +100,21 @@ def check_bounds(trial: Trial) -> Evidence:
         def ratio(
             seed: int, on: Any = problem, algorithm: Any = created, value: Any = numbers
         ) -> float:
-            measured, lo, hi = mean_gradient_norm_and_lmo_quality(trial, on, algorithm, seed)
+            measured, lo, hi = path_mean.mean_gradient_norm_and_lmo_quality(
+                trial, on, algorithm, seed
+            )
             return measured / compute_corrected_bound(**value, lo=lo, hi=hi)
 
         name = instance.label
         limit, purpose = trial.choose_by_effort(80, 240), instance.stream_key
-        parts[f"corrected, {name}"], count = decide_run_or_mean(
+        parts[f"corrected, {name}"], count = path_mean.decide_run_or_mean(
             trial, problem, ratio, purpose=purpose, limit=limit
         )
         runs += count
         if problem.n > 1 and beta > 0.0 and getattr(problem.norm, "lmo", "") == "exact":
             # No chance enters the ratio of the two bounds, and the seeds are the same.
             level = 1.0 / _ratio_of_corrected_to_printed_bound(**numbers)
-            parts[f"printed, {name}"], _ = decide_run_or_mean(
+            parts[f"printed, {name}"], _ = path_mean.decide_run_or_mean(
                 trial, problem, ratio, level, purpose=purpose, limit=count
             )
         if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
@@ -180,7 +177,7 @@ def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence
     The order of the printed bound is that of (8), and is right.
     """
     problem = parabola(100)
-    c = norm_constants(problem)
+    c = path_mean.norm_constants(problem)
     numbers = {"K": 100.0, "r": 1.0, "L": c["L"], "sigma": 0.0, "delta": c["delta"]}
     beta, eta = beta_and_eta(**numbers)
     muon = Muon(iterations=100, step=eta, beta=beta, batch=1)
@@ -262,7 +259,7 @@ def check_separation(
     Gradient descent makes fewer than `min_gradient_descent_steps` steps, with each of several step
     sizes.
     """
-    c = norm_constants(problem)
+    c = path_mean.norm_constants(problem)
     d, target = problem.shape[0], (problem.shape[0] - 1) / 2.0
     step = math.sqrt(2.0 * c["delta"] / (c["L"] * problem.K)) / c["rho"]
     algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=1.0)
@@ -284,7 +281,7 @@ def gradient_norms_of_run(trial: Trial, problem: HorizonProblem, algorithm: Any)
     """Return the norms |grad f(x_k)|_1 along a run, k = 1, ..., K."""
     return np.array(
         [
-            gradient_dual_norm(problem, x)
+            path_mean.gradient_dual_norm(problem, x)
             for x, _ in trial.follow_with_previous_point(problem, algorithm)
         ]
     )

@@ -13,16 +13,9 @@ from pfbench.base.constants import Constants
 from pfbench.base.status import Verdict
 from pfbench.problems.single_component import Operator, SingleComponent
 from pfbench.sets import LinfBall
-from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
 from pfbench.verification.instruments import indefinite, quadratics
 from pfbench.verification.statements.path_mean import gap as gap_at
-from pfbench.verification.statistics import (
-    Decision,
-    combine_all,
-    combine_instances,
-    decide_exact,
-    decide_inequality,
-)
 
 _STEPS = 20
 """Number of compared steps; a method that continues is stopped there."""
@@ -63,7 +56,7 @@ def check_affine_invariance(trial: Trial) -> Evidence:
 
     Both runs use the same curvature constant C.
     """
-    parts: dict[str, Decision] = {}
+    parts: dict[str, statistics.Decision] = {}
     count = trial.choose_by_effort(10, 100)
     seeds = trial.seeds(count, "problems")
     for rule in ("adaptive", "line-search", "open-loop"):
@@ -87,7 +80,9 @@ def check_affine_invariance(trial: Trial) -> Evidence:
                 )
         parts[f"gaps, {rule}"] = _decide_all_zero(gaps)
         parts[f"points, {rule}"] = _decide_all_zero(points)
-    return Evidence(combine_all(parts), {"difference": 0.0, "tolerance": PATHS}, 3 * count)
+    return Evidence(
+        statistics.combine_all(parts), {"difference": 0.0, "tolerance": PATHS}, 3 * count
+    )
 
 
 def _nearly_tied(problem: indefinite.IndefiniteQuadratic, x: Any, size: float) -> bool:
@@ -96,12 +91,12 @@ def _nearly_tied(problem: indefinite.IndefiniteQuadratic, x: Any, size: float) -
     return bool(second - best <= 1e-6 * size)
 
 
-def _decide_all_zero(differences: list[float]) -> Decision:
+def _decide_all_zero(differences: list[float]) -> statistics.Decision:
     """Decide whether all differences between two runs are 0, up to the tolerance `PATHS`."""
-    decision = decide_inequality(np.divide(differences, PATHS))
+    decision = statistics.decide_inequality(np.divide(differences, PATHS))
     measured = {"checks": decision.measured["checks"], "difference": max(differences)}
     met = decision.verdict != Verdict.VIOLATED
-    return decide_exact(met, "They coincide.", "They differ.", measured)
+    return statistics.decide_exact(met, "They coincide.", "They differ.", measured)
 
 
 # --- the claim ------------------------------------------------------------------------------------
@@ -231,10 +226,12 @@ def check_local_gap_bound(trial: Trial) -> Evidence:
             parts[f"{name}, {seed}"] = _decide_gap_bound(trial, problem, lambda x: True)
         well = WELL(rng, d=d)
         parts[f"double well, {seed}"] = _decide_gap_bound(trial, well, well.is_convex_near)
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+    return Evidence(statistics.combine_instances(parts), {"ratio": 1.0}, len(parts))
 
 
-def _decide_gap_bound(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decision:
+def _decide_gap_bound(
+    trial: Trial, problem: Any, inside: Callable[[Any], bool]
+) -> statistics.Decision:
     """Decide whether f(x_t) is at most the gap at all x_t of a run in a set where min f = 0.
 
     The minimum of f over this set M' is 0.
@@ -249,7 +246,7 @@ def _decide_gap_bound(trial: Trial, problem: Any, inside: Callable[[Any], bool])
             g = step.estimate  # as the run sees it: the gap comes free with the LO
             difference = float(g @ x) - problem.minimum(g)[0]
             ratios.append(problem.value(x) / max(difference + 1e-13 * first, 1e-13 * first))
-    return decide_inequality(ratios)
+    return statistics.decide_inequality(ratios)
 
 
 # --- the claim ------------------------------------------------------------------------------------

@@ -8,18 +8,9 @@ import numpy as np
 
 from pfbench.base.protocols import Point
 from pfbench.claims.li2019 import shared_runs
-from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.statistics import (
-    Decision,
-    cap_by_schedule,
-    combine_all,
-    combine_instances,
-    decide_exponent,
-    decide_inequality,
-    fit_exponent,
-)
 from pfbench.verification.units import NUMBER, VALUE, formula
 
 _of_theorem1 = partial(Claim, source="li2019 theorem 1", algorithm="cgs", schedule="theory")
@@ -39,7 +30,9 @@ def check_gap(trial: Trial) -> Evidence:
     parts = {
         name: shared_runs.decide_halving(trial, problem, T) for name, problem in tested.items()
     }
-    return Evidence(combine_instances(parts), {"ratio": 1.0, "outer iterations": T}, len(parts))
+    return Evidence(
+        statistics.combine_instances(parts), {"ratio": 1.0, "outer iterations": T}, len(parts)
+    )
 
 
 GAP = _of_theorem1(
@@ -79,12 +72,14 @@ def check_fo(trial: Trial) -> Evidence:
             counts[f"{name}, delta0/{accuracy:g}"] = shared_runs.decide_exact_count(
                 run.counts.sfo, claimed
             )
-            reached = decide_inequality([shared_runs.bound_ratio(tested.gap(run.x), epsilon)])
+            reached = statistics.decide_inequality(
+                [shared_runs.bound_ratio(tested.gap(run.x), epsilon)]
+            )
             gaps[f"{name}, delta0/{accuracy:g}"] = reached
     return Evidence(
-        combine_all(
+        statistics.combine_all(
             {
-                "SFO": cap_by_schedule(shared_runs.combine_with_largest_ratio(counts)),
+                "SFO": statistics.cap_by_schedule(shared_runs.combine_with_largest_ratio(counts)),
                 "accuracy": shared_runs.combine_with_largest_ratio(gaps),
             }
         ),
@@ -154,25 +149,25 @@ def check_lo(trial: Trial) -> Evidence:
                 c.L_f, c.sigma_hat, T
             )
             upper = lo_first_term(c.L_f, c.D, c.sigma_hat, c.delta, T)
-            first[f"{name}, T={T}"] = decide_inequality([max(0.0, excess) / upper])
+            first[f"{name}, T={T}"] = statistics.decide_inequality([max(0.0, excess) / upper])
         problem = _STEEP(rng, d=d)
         c = shared_runs.from_quadratic(problem).constants
         both = lo_first_term(c.L_f, c.D, c.sigma_hat, c.delta, T) + lo_second_term(
             c.L_f, c.sigma_hat, T
         )
         ratio = _lo_calls_of_schedule(trial, problem, T) / both
-        second[f"steep vertex of the simplex, T={T}"] = decide_inequality([ratio])
+        second[f"steep vertex of the simplex, T={T}"] = statistics.decide_inequality([ratio])
     growth, runs = _decide_lo_growth(trial)
     parts = {
-        "first term": combine_instances(first),
-        "second term": combine_instances(second),
+        "first term": statistics.combine_instances(first),
+        "second term": statistics.combine_instances(second),
         "growth": growth,
     }
     claimed = {"ratio": 1.0, "exponent of 1/epsilon": 1.0}
-    return Evidence(combine_all(parts), claimed, len(first) + len(second) + runs)
+    return Evidence(statistics.combine_all(parts), claimed, len(first) + len(second) + runs)
 
 
-def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
+def _decide_lo_growth(trial: Trial) -> tuple[statistics.Decision, int]:
     """Decide how linear minimisations grow in 1/epsilon, apart from one in each inner iteration.
 
     Return the decision and the number of runs.
@@ -185,7 +180,9 @@ def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
         for T in lengths
     ]
     counted = [extra if extra > 0.0 else math.nan for extra in differences]
-    return decide_exponent(fit_exponent([2.0**T for T in lengths], counted), 1.0), len(lengths)
+    return statistics.decide_exponent(
+        statistics.fit_exponent([2.0**T for T in lengths], counted), 1.0
+    ), len(lengths)
 
 
 def _lo_calls_of_schedule(trial: Trial, problem: quadratics.KnownQuadratic, T: int) -> int:

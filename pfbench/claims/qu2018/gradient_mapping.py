@@ -12,10 +12,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.protocols import Problem
 from pfbench.sets import Box
 from pfbench.verification import Evidence, Floats, Instance, MethodFailed, NotTestable, Trial
-from pfbench.verification.instruments.indefinite import (
-    IndefiniteQuadratic,
-    make_quadratic_linear_along_box,
-)
+from pfbench.verification.instruments import indefinite
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
@@ -34,7 +31,7 @@ def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
     return float(np.sum((x - problem.prox(x, g, lam)) ** 2)) / lam**2
 
 
-def minimiser_distance_and_norm(problem: IndefiniteQuadratic) -> tuple[float, float]:
+def minimiser_distance_and_norm(problem: indefinite.IndefiniteQuadratic) -> tuple[float, float]:
     """Return the start's distance to the minimiser and the minimiser's norm, or upper bounds.
 
     On a box, theta* is the end of the first coordinate. On other sets the bounds are the diameter
@@ -63,13 +60,13 @@ def momentum_reach(N: int) -> float:
     return max(md + 1.0, theta - N / 2.0)
 
 
-def make_momentum_slope(N: int) -> IndefiniteQuadratic:
+def make_momentum_slope(N: int) -> indefinite.IndefiniteQuadratic:
     """Return a linear function on an interval so long that N NCGS iterations just reach its end.
 
     So every gradient mapping equals the constant gradient, and the bound is nearly attained for
     small N. For larger N, theta_md_N is far before the end, and |G|^2 is far below the bound.
     """
-    return make_quadratic_linear_along_box(1.0, momentum_reach(N) / 2.0, 1e4)
+    return indefinite.make_quadratic_linear_along_box(1.0, momentum_reach(N) / 2.0, 1e4)
 
 
 FACTORS = (1.0, 0.5, 0.25)

@@ -17,13 +17,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.verification import Claim, Trial, make_instance
+from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.instruments.quadratics import (
-    KnownQuadratic,
-    boundary_of_l2_ball,
-    face_of_l1_ball,
-    face_of_simplex,
-)
 from pfbench.verification.statements.each_instance import check_ratios
 from pfbench.verification.units import VALUE, formula
 
@@ -42,14 +37,16 @@ def suboptimality_bound(L_f: float, D: float, k: int) -> float:
     return 2.0 * L_f * D**2 / (k + 2.0)
 
 
-def local_step(trial: Trial, problem: KnownQuadratic, x: np.ndarray, radius: float) -> np.ndarray:
+def local_step(
+    trial: Trial, problem: quadratics.KnownQuadratic, x: np.ndarray, radius: float
+) -> np.ndarray:
     """Return the point after one step of the tested method from x, with the given radius."""
     method = trial.make(iterations=1, diameter=radius)
     (step,) = trial.follow(replace(problem, begin=x), method)
     return np.asarray(step.state.x)
 
 
-def iterates_of_run(trial: Trial, problem: KnownQuadratic) -> Iterator[np.ndarray]:
+def iterates_of_run(trial: Trial, problem: quadratics.KnownQuadratic) -> Iterator[np.ndarray]:
     """Yield the iterates x_0, x_1, ... of a run of the method, whose parameter `diameter` is D."""
     c = problem.constants(problem.start())
     method = trial.make(iterations=trial.choose_by_effort(60, 300), diameter=c.D)
@@ -58,7 +55,7 @@ def iterates_of_run(trial: Trial, problem: KnownQuadratic) -> Iterator[np.ndarra
         yield np.asarray(step.state.x)
 
 
-def one_step_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
+def one_step_ratios(trial: Trial, problem: quadratics.KnownQuadratic) -> Iterator[float]:
     """Yield the ratio of f(x^+) - f* to its bound, for local steps from points x of a run to x^+.
 
     The bound is (1 - theta) (f(x) - f*) + L t^2/2, where theta is t over the distance of x to the
@@ -72,7 +69,7 @@ def one_step_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
             yield suboptimality(problem, local_step(trial, problem, x, share * r)) / bound
 
 
-def convex_rate_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
+def convex_rate_ratios(trial: Trial, problem: quadratics.KnownQuadratic) -> Iterator[float]:
     """Yield (f(x_k) - f*)/(2 L D^2/(k+2)) for k >= 1 along a run."""
     c = problem.constants(problem.start())
     for k, x in enumerate(iterates_of_run(trial, problem)):
@@ -80,7 +77,7 @@ def convex_rate_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]
             yield suboptimality(problem, x) / suboptimality_bound(c.L_f, c.D, k)
 
 
-def contraction_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
+def contraction_ratios(trial: Trial, problem: quadratics.KnownQuadratic) -> Iterator[float]:
     """Yield (f(x_{k+1}) - f*)/((1 - mu/(4L))(f(x_k) - f*)) for radii mu |x_k - x*|/(2L)."""
     c, x = problem.constants(problem.start()), problem.start()
     mu = float(np.linalg.eigvalsh(problem.hessian_matrix)[0])
@@ -92,7 +89,7 @@ def contraction_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]
         yield suboptimality(problem, x) / ((1.0 - mu / (4.0 * c.L_f)) * h)
 
 
-def projection_deviations(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
+def projection_deviations(trial: Trial, problem: quadratics.KnownQuadratic) -> Iterator[float]:
     """Yield |<g, z - y>| in units of rounding errors, for a local step z and a projected step y.
 
     z is the local step of the radius |y - x| from x.
@@ -107,12 +104,12 @@ def projection_deviations(trial: Trial, problem: KnownQuadratic) -> Iterator[flo
         yield abs(float(g @ (z - y))) / size / _ROUNDING if size > 0.0 else 0.0
 
 
-def suboptimality(problem: KnownQuadratic, x: np.ndarray) -> float:
+def suboptimality(problem: quadratics.KnownQuadratic, x: np.ndarray) -> float:
     """Return f(x) - f*."""
     return problem.value(x)  # computed from x - x*
 
 
-def distance_to_minimiser(problem: KnownQuadratic, x: np.ndarray) -> float:
+def distance_to_minimiser(problem: quadratics.KnownQuadratic, x: np.ndarray) -> float:
     """Return |x - x*|."""
     return float(np.linalg.norm(x - problem.minimiser))
 
@@ -122,9 +119,9 @@ _claim = partial(
     source="Richtarik, Gruntkowska, Li 2026, the iteration; constants by pfbench",
     kind="bound",
     instances=(
-        make_instance(face_of_simplex, d=8, kappa=10.0),
-        make_instance(face_of_l1_ball, d=20, kappa=10.0),
-        make_instance(boundary_of_l2_ball, d=8, kappa=10.0),
+        make_instance(quadratics.face_of_simplex, d=8, kappa=10.0),
+        make_instance(quadratics.face_of_l1_ball, d=20, kappa=10.0),
+        make_instance(quadratics.boundary_of_l2_ball, d=8, kappa=10.0),
     ),
     algorithm="local-lmo",
     assumptions=("f convex", "grad f Lipschitz"),

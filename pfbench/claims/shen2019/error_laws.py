@@ -17,12 +17,7 @@ from pfbench.claims.shen2019.epoch_estimators import (
     make_law_attaining_path,
 )
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance, statistics
-from pfbench.verification.instruments.enumerated_random import (
-    IndexReplayGenerator,
-    NotEnumerable,
-    enumerate_draws,
-    orthogonal_array,
-)
+from pfbench.verification.instruments import enumerated_random
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.reproducibility import (
     check_reproducible,
@@ -103,12 +98,12 @@ def _decide_inequality_in_j(trial: Trial, estimator: str) -> statistics.Decision
     algorithm = _make_algorithm(trial, problem, 2, 3, 3, 1e-6)
     try:
         check_reproducible(trial, problem, algorithm)
-    except NotEnumerable as why:
+    except enumerated_random.NotEnumerable as why:
         return mark_unrepeatable(_decide_sampled(trial, estimator), why)
     for exact in (_errors_and_bounds_by_array, _errors_and_bounds_over_draws):
         try:
             means, laws = exact(trial, estimator)
-        except NotEnumerable:
+        except enumerated_random.NotEnumerable:
             continue
         steps = laws > 0.0
         if (means[~steps] > _ROUNDING**2).any():
@@ -130,8 +125,10 @@ def _errors_and_bounds_by_array(trial: Trial, estimator: str) -> tuple[Floats, F
     S, p, T, eta = 3, 5, 10, 1e-6
     problem = FEW[estimator]()
     squares = [
-        _error_norms_sq(trial, problem, S, p, T, eta, rng=IndexReplayGenerator(row, problem.n))
-        for row in orthogonal_array(_BITS, 1 << _BITS)
+        _error_norms_sq(
+            trial, problem, S, p, T, eta, rng=enumerated_random.IndexReplayGenerator(row, problem.n)
+        )
+        for row in enumerated_random.orthogonal_array(_BITS, 1 << _BITS)
     ]
     return np.mean(squares, axis=0), _law_along_run(problem, estimator, p, T, eta, S)
 
@@ -144,7 +141,7 @@ def _errors_and_bounds_over_draws(trial: Trial, estimator: str) -> tuple[Floats,
     def squares(rng: np.random.Generator) -> Floats:
         return _error_norms_sq(trial, problem, S, p, T, eta, rng=rng)
 
-    mean = sum(chance * square for chance, square in enumerate_draws(squares))
+    mean = sum(chance * square for chance, square in enumerated_random.enumerate_draws(squares))
     return np.asarray(mean), _law_along_run(problem, estimator, p, T, eta, S)
 
 

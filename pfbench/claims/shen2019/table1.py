@@ -17,16 +17,8 @@ from pfbench.claims.shen2019.epoch_estimators import (
     estimate_error,
     make_law_attaining_path,
 )
-from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance, statistics
 from pfbench.verification.criteria import GAP, complexity
-from pfbench.verification.statistics import (
-    MOST_SEEDS,
-    SeedRows,
-    combine_all,
-    decide_exponent,
-    decide_median,
-    make_fit_function,
-)
 from pfbench.verification.units import GRADIENT, formula
 
 # --- the least cost ------------------------------------------------------------------------------
@@ -216,22 +208,24 @@ def check_table_entry(trial: Trial, *, estimator: str) -> Evidence:
     """
     parts, claimed, runs = {}, {}, 0
     for key, (grid, other, exponent) in GRIDS[estimator].items():
-        seeds = trial.seeds(MOST_SEEDS + _FOR_PERIOD, key)
+        seeds = trial.seeds(statistics.MOST_SEEDS + _FOR_PERIOD, key)
         cases = []
         for number in grid:
             n, epsilon = (number, other) if key == "n" else (other, number)
             current = make_path_case(trial, PATHS[estimator], n, epsilon)
-            cases.append((current, current.cheapest_period(seeds[MOST_SEEDS:])))
+            cases.append((current, current.cheapest_period(seeds[statistics.MOST_SEEDS :])))
 
         def costs(seed: int, cases: Sequence[tuple[PathCase, int]] = cases) -> list[float]:
             return [case.sfo_per_iteration(p, seed) for case, p in cases]
 
-        rows = SeedRows(costs, seeds[:MOST_SEEDS])
-        fit = make_fit_function(grid if key == "n" else 1.0 / grid, rows, least_decades=1.99)
-        parts[f"exponent in {key}"] = decide_exponent(fit, exponent)
+        rows = statistics.SeedRows(costs, seeds[: statistics.MOST_SEEDS])
+        fit = statistics.make_fit_function(
+            grid if key == "n" else 1.0 / grid, rows, least_decades=1.99
+        )
+        parts[f"exponent in {key}"] = statistics.decide_exponent(fit, exponent)
         claimed[f"exponent in {key}"] = exponent
         runs += len(rows.computed) * len(grid)
-    return Evidence(combine_all(parts), claimed, runs)
+    return Evidence(statistics.combine_all(parts), claimed, runs)
 
 
 _STATEMENTS = {
@@ -303,19 +297,22 @@ def check_crossover(trial: Trial, *, estimator: str) -> Evidence:
             computed = make_path_case(trial, PATHS[estimator], n, factor * epsilon)
             reference = make_path_case(spider, PATHS["spiderg"], n, factor * epsilon)
             few, many = (computed, reference) if factor < 1.0 else (reference, computed)
-            seeds = trial.seeds(MOST_SEEDS + _FOR_PERIOD, f"{n} {factor}")
-            p, q = few.cheapest_period(seeds[MOST_SEEDS:]), many.cheapest_period(seeds[MOST_SEEDS:])
+            seeds = trial.seeds(statistics.MOST_SEEDS + _FOR_PERIOD, f"{n} {factor}")
+            p, q = (
+                few.cheapest_period(seeds[statistics.MOST_SEEDS :]),
+                many.cheapest_period(seeds[statistics.MOST_SEEDS :]),
+            )
 
             def ratio(
                 seed: int, few: PathCase = few, many: PathCase = many, p: int = p, q: int = q
             ) -> float:
                 return few.sfo_per_iteration(p, seed) / many.sfo_per_iteration(q, seed)
 
-            ratios = SeedRows(ratio, seeds[:MOST_SEEDS])
-            parts[f"n={n:g}, {factor:g} of the crossover"] = decide_median(ratios, 1.0)
+            ratios = statistics.SeedRows(ratio, seeds[: statistics.MOST_SEEDS])
+            parts[f"n={n:g}, {factor:g} of the crossover"] = statistics.decide_median(ratios, 1.0)
             runs += 2 * len(ratios.computed)
         epsilons[f"n={n:g}: crossover"] = epsilon
-    return Evidence(combine_all(parts), epsilons, runs)
+    return Evidence(statistics.combine_all(parts), epsilons, runs)
 
 
 CROSSOVER = tuple(

@@ -13,13 +13,8 @@ from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE, estimat
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance, reproducibility
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
-from pfbench.verification.reproducibility import (
-    check_reproducible,
-    check_seed_changes_runs,
-    mark_unrepeatable,
-)
 from pfbench.verification.statements.error_law import group_errors
 from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_interval
 
@@ -57,11 +52,13 @@ def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
             return _points_and_estimates(trial, problem, p, T, rng=rng)
 
         try:
-            check_reproducible(trial, problem, _make_algorithm(trial, p, T))
+            reproducibility.check_reproducible(trial, problem, _make_algorithm(trial, p, T))
             groups, count = group_errors(problem, enumerate_draws(run))
         except NotEnumerable as why:
             sampled = _check_sampled_means(trial, problem, estimator)
-            return replace(sampled, decision=mark_unrepeatable(sampled.decision, why))
+            return replace(
+                sampled, decision=reproducibility.mark_unrepeatable(sampled.decision, why)
+            )
         runs += count
         for group in groups:
             if _is_full_gradient(estimator, group.past.t, p):
@@ -74,7 +71,7 @@ def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
     measured = {name: worst / scale for name, worst in results.items()}
     largest = max(measured.values())
     if largest > _ROUNDING:
-        check_seed_changes_runs(trial, problem, _make_algorithm(trial, p, T))
+        reproducibility.check_seed_changes_runs(trial, problem, _make_algorithm(trial, p, T))
     decision = decide_exact(
         largest <= _ROUNDING,
         "Every conditional mean is exact.",

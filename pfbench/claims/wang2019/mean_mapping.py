@@ -13,16 +13,7 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
-from pfbench.claims.wang2019 import estimate
-from pfbench.claims.wang2019.shared import (
-    MEAN_SQUARED,
-    SCHEDULE,
-    chain,
-    draw_instance,
-    make_scheduled_algorithm,
-    mapping_sq_function,
-    noiseless_model,
-)
+from pfbench.claims.wang2019 import estimate, shared
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
 from pfbench.verification import (
     Claim,
@@ -63,15 +54,21 @@ def mapping_sq_bound(L: float, Delta: float, K: int) -> float:
 
 
 _SMOOTH: Mapping[str, tuple[Instance, int]] = {
-    "robust regression": (make_instance(noiseless_model, kind=RobustRegression, n=64, d=4), 640),
-    "non-convex logistic": (make_instance(noiseless_model, kind=NonconvexLogistic, n=64, d=4), 640),
-    "least squares": (make_instance(noiseless_model, kind=LeastSquares, n=256, d=3), 320),
+    "robust regression": (
+        make_instance(shared.noiseless_model, kind=RobustRegression, n=64, d=4),
+        640,
+    ),
+    "non-convex logistic": (
+        make_instance(shared.noiseless_model, kind=NonconvexLogistic, n=64, d=4),
+        640,
+    ),
+    "least squares": (make_instance(shared.noiseless_model, kind=LeastSquares, n=256, d=3), 320),
     "slope": (make_instance(ConstantSlopeProblem, n=64, g=0.1, gap=1.0, sigma=0.5), 200),
-    "chain": (make_instance(chain, n=16, links=3), 600),
+    "chain": (make_instance(shared.chain, n=16, links=3), 600),
 }
 """Instances of theorem 1 by title, each with its K."""
 
-_of_norm_3 = partial(make_instance, noiseless_model, scale=3.0)
+_of_norm_3 = partial(make_instance, shared.noiseless_model, scale=3.0)
 """Rows of norm 3: at norm 1, eta = 1 would hide a penalty that is taken without eta."""
 
 _PENALISED: Mapping[str, tuple[Instance, int]] = {
@@ -98,7 +95,7 @@ def check_mean_mapping(
     calls: list[float] = []
     for name, (problem, K) in problems.items():
         parts[name], count = _decide_on_problem(
-            trial, name, draw_instance(trial, problem), K, bound, calls
+            trial, name, shared.draw_instance(trial, problem), K, bound, calls
         )
         runs += count
     free = all(problem().unconstrained for problem, _ in problems.values())
@@ -123,8 +120,8 @@ def _decide_on_problem(
     """
     constants = problem.constants(problem.start())
     upper = bound(constants.L, constants.delta, K)
-    algorithm = make_scheduled_algorithm(trial, constants, K, math.sqrt(upper))
-    square = mapping_sq_function(problem)
+    algorithm = shared.make_scheduled_algorithm(trial, constants, K, math.sqrt(upper))
+    square = shared.mapping_sq_function(problem)
 
     def ratio(seed: int) -> float:
         moves = list(
@@ -174,9 +171,9 @@ def _claim(
         kind="bound",
         statement=statement,
         algorithm=algorithm,
-        assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
+        assumptions=(shared.MEAN_SQUARED, "q <= |S| + 1"),
         instances=(*(problem for problem, _ in problems.values()), estimate.BOWL),
-        schedule=SCHEDULE,
+        schedule=shared.SCHEDULE,
         expected_seconds=expected_seconds,
         check=partial(check_mean_mapping, bound=bound, problems=problems),
         formulas=(formula(bound, SQUARE),),

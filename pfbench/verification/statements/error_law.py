@@ -12,16 +12,9 @@ from pfbench.base.arrays import Floats, maximum_nan_as_infinity
 from pfbench.base.protocols import Problem
 from pfbench.base.status import Verdict
 from pfbench.points import keep
+from pfbench.verification import statistics
 from pfbench.verification.instruments.enumerated_random import rounding_key
 from pfbench.verification.statements import setting
-from pfbench.verification.statistics import (
-    Decision,
-    Evidence,
-    combine_instances,
-    combine_with_conditions,
-    decide_exact,
-    decide_inequality,
-)
 from pfbench.verification.trial import Trial
 
 ROUNDING = 1e-9
@@ -126,16 +119,16 @@ class ErrorLawCheck(setting.StatementCheck):
         if self.mean is not None:
             setting.check_function("mean", self.mean, "c, a, past")
 
-    def __call__(self, trial: Trial) -> Evidence:
+    def __call__(self, trial: Trial) -> statistics.Evidence:
         """Test the error law on every instance, by enumeration of all draws."""
-        parts, runs = dict[str, Decision](), 0
+        parts, runs = dict[str, statistics.Decision](), 0
         for name, problem in setting.iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             groups, count = _collect_errors(trial, case)
             parts[name] = self._decide_groups(case, groups)
             runs += count
         claimed = {"mean square over its law": 1.0}
-        return Evidence(combine_instances(parts), claimed, runs)
+        return statistics.Evidence(statistics.combine_instances(parts), claimed, runs)
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
@@ -145,7 +138,9 @@ class ErrorLawCheck(setting.StatementCheck):
             past = Past(t=1, x=problem.start(), error=zero, step=zero, problem=problem)
             float(self.square(case.constants, case.parameters, past))
 
-    def _decide_groups(self, case: setting.MethodOnProblem, groups: list[ErrorGroup]) -> Decision:
+    def _decide_groups(
+        self, case: setting.MethodOnProblem, groups: list[ErrorGroup]
+    ) -> statistics.Decision:
         """Decide whether the conditional means and mean squares of errors agree with the law."""
         scale = float(np.abs(case.problem.gradient(case.problem.start())).max()) or 1.0
         largest = max((math.sqrt(group.square / group.chance) for group in groups), default=0.0)
@@ -164,27 +159,29 @@ class ErrorLawCheck(setting.StatementCheck):
         squares = _decide_squares(ratios, positive, self.exact)
         if self.mean is None:
             return squares
-        mean = decide_exact(
+        mean = statistics.decide_exact(
             deviation <= ROUNDING,
             "Every conditional mean is exact.",
             f"A conditional mean is off by {deviation:.3g} of a gradient.",
             {"relative deviation": deviation},
         )
-        return combine_with_conditions({"": squares}, {"mean": mean})
+        return statistics.combine_with_conditions({"": squares}, {"mean": mean})
 
 
-def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> Decision:
+def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> statistics.Decision:
     """Decide whether mean squares are at most the law's values, or, if `exact`, equal to them.
 
     The `ratios` are those of the measured mean squares to the law's.
     """
-    decision = decide_inequality(ratios, ROUNDING)
+    decision = statistics.decide_inequality(ratios, ROUNDING)
     if not exact or decision.verdict == Verdict.VIOLATED:
         return decision
     lower = min(positive, default=1.0)
     wrong = f"A mean square is {lower:.6g} times its law, not equal."
     measured = {**decision.measured, "least ratio": lower}
-    return decide_exact(lower >= 1.0 - 1e-6, "Every mean square equals its law.", wrong, measured)
+    return statistics.decide_exact(
+        lower >= 1.0 - 1e-6, "Every mean square equals its law.", wrong, measured
+    )
 
 
 def _collect_errors(trial: Trial, case: setting.MethodOnProblem) -> tuple[list[ErrorGroup], int]:

@@ -11,20 +11,10 @@ from pfbench.base.checks import check_choice, check_finite_array, check_integer,
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 from pfbench.base.status import Verdict
+from pfbench.verification import statistics
 from pfbench.verification.instances import Instance
 from pfbench.verification.statements import setting
 from pfbench.verification.statements.quantity import Quantity, as_function, count_calls_to_target
-from pfbench.verification.statistics import (
-    EXPONENT_MARGIN,
-    MOST_SEEDS,
-    Decision,
-    Evidence,
-    Exponent,
-    SeedRows,
-    combine_instances,
-    decide_exponent,
-    fit_exponent,
-)
 from pfbench.verification.statistics import cap_by_schedule as follows_from_schedule
 from pfbench.verification.trial import Trial
 
@@ -101,9 +91,9 @@ class RateCheck(setting.StatementCheck):
         check_integer("seeds", self.seeds, minimum=1)
         check_real("decades", self.decades, above=0.0)
 
-    def __call__(self, trial: Trial) -> Evidence:
+    def __call__(self, trial: Trial) -> statistics.Evidence:
         """Test the exponent on every instance, with one fitted slope for each seed."""
-        parts, runs = dict[str, Decision](), 0
+        parts, runs = dict[str, statistics.Decision](), 0
         x = np.array(self.values)
         if self.varied_parameter == EPSILON:
             x = 1.0 / x
@@ -113,24 +103,31 @@ class RateCheck(setting.StatementCheck):
             def row(pair: tuple[int, int], instance: Instance = item) -> list[float]:
                 return [self.calls(trial, instance, position, *pair) for position in self.values]
 
-            rows = SeedRows(row, setting.draw_seeds(trial, item, max(self.seeds, MOST_SEEDS)))
+            rows = statistics.SeedRows(
+                row, setting.draw_seeds(trial, item, max(self.seeds, statistics.MOST_SEEDS))
+            )
 
             def fit(
-                count: int, rows: SeedRows[Any, Any] = rows, is_drawn: bool = sample
-            ) -> Exponent:
+                count: int, rows: statistics.SeedRows[Any, Any] = rows, is_drawn: bool = sample
+            ) -> statistics.Exponent:
                 calls = rows(count)
-                return fit_exponent(x, calls if is_drawn else calls[0], least_decades=self.decades)
+                return statistics.fit_exponent(
+                    x, calls if is_drawn else calls[0], least_decades=self.decades
+                )
 
-            parts[name] = decide_exponent(fit, self.exponent, seeds=self.seeds)
+            parts[name] = statistics.decide_exponent(fit, self.exponent, seeds=self.seeds)
             runs += len(rows.computed) * len(self.values)
-        decision = combine_instances(parts)
+        decision = statistics.combine_instances(parts)
         if self.by_schedule:
             decision = follows_from_schedule(decision)
         elif decision.verdict == Verdict.HOLDS and all(
-            part.measured["slope"] < self.exponent - EXPONENT_MARGIN for part in parts.values()
+            part.measured["slope"] < self.exponent - statistics.EXPONENT_MARGIN
+            for part in parts.values()
         ):
             decision = replace(decision, reason=f"{decision.reason} {NO_EVIDENCE}")
-        return Evidence(decision, {f"exponent of {self.varied_parameter}": self.exponent}, runs)
+        return statistics.Evidence(
+            decision, {f"exponent of {self.varied_parameter}": self.exponent}, runs
+        )
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
