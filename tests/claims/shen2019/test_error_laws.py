@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from claims.own_methods import Unenumerable
 from judging import judge
 
 from pfbench.algorithms.base import Algorithm
-from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.state import State
 from pfbench.claims.shen2019.epoch_estimators import METHODS, error_law
 from pfbench.claims.shen2019.error_laws import BELOW, FEW, LAW, LAWS, MANY
@@ -64,31 +64,6 @@ def test_the_instances_attain_the_law_or_stay_below_it(estimator):
         assert below.h_derivative(below.begin) < constants.L_ms
 
 
-class Floats:
-    """A stream whose draws nobody can enumerate; `share` of each batch."""
-
-    def __init__(self, rng, share):
-        self.rng, self.share = rng, share
-
-    def integers(self, n, size):
-        return (self.rng.random(max(1, int(self.share * size))) * n).astype(np.int64)
-
-
-class Unenumerable(NFWUSPIDERG):
-    """SPIDERG that draws in such a way."""
-
-    share = 1.0
-
-    def run(self, ask, x, rng):
-        yield from super().run(ask, x, Floats(rng, self.share))
-
-
-class Quarter(Unenumerable):
-    """The same with a quarter of the batch."""
-
-    share = 0.25
-
-
 @pytest.mark.long
 @pytest.mark.claims
 def test_where_no_draw_can_be_enumerated_the_mean_square_is_sampled():
@@ -96,11 +71,6 @@ def test_where_no_draw_can_be_enumerated_the_mean_square_is_sampled():
     assert found.verdict == "within-10"
     assert 0.5 < found.measured["inequality: ratio"] < 1.0
     assert found.measured["inequality: runs"] >= 20
-
-
-@pytest.mark.claims
-def test_a_quarter_of_the_batch_breaks_the_sampled_law():
-    assert judge(LAW["spiderg"], Subject(Quarter)).verdict == "violated"
 
 
 @dataclass(frozen=True, kw_only=True)

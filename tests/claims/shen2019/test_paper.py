@@ -1,14 +1,9 @@
-"""The paper as a whole: its names, its instances, what a verdict reaches, and small theorems."""
-
-import re
-from functools import partial
-from pathlib import Path
+"""The paper as a whole: its names, its instances, and small theorems."""
 
 import numpy as np
 import pytest
 
 from pfbench.base.counts import Counts
-from pfbench.claims import shen2019
 from pfbench.claims.shen2019 import PAPER, sagafw
 from pfbench.claims.shen2019.epoch_estimators import METHODS
 from pfbench.claims.shen2019.recovery_claims import FAMILY, ONE_NUMBER
@@ -19,12 +14,7 @@ from pfbench.claims.shen2019.theorem51 import CHAIN, gap_floor
 from pfbench.points import combine
 from pfbench.verification.trial import Trial
 
-FOLDER = Path(shen2019.__file__).parent
 SPREAD = next(one for one in PAPER.mutants if one.name == "matrix-recovery-two-entries")
-THEOREMS = {
-    *("table1_counts", "error_laws", "recovery_claims", "remark31", "sagafw", "table1"),
-    *("theorem31", "theorem51", "unbiased"),
-}
 
 
 def test_the_claims_have_the_names_of_the_theory():
@@ -46,28 +36,6 @@ def test_an_instance_says_what_it_is_and_makes_the_same_problem_each_time(claim)
     for family in claim.instances:
         assert len(family.description) > 40
         assert family.example().digest == family.example().digest
-
-
-def in_the_folder(module):
-    """The files of the paper's folder that one of them reaches by imports, itself included."""
-    found, waiting = set(), [module]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            source = (FOLDER / f"{name}.py").read_text()
-            waiting += re.findall(r"^from pfbench\.claims\.shen2019\.(\w+) import", source, re.M)
-    return found
-
-
-def test_a_verdict_reaches_no_other_theorem_and_no_erratum_of_others():
-    """So an edit of one theorem leaves the verdicts on all others in the store."""
-    for theorem in THEOREMS:
-        others = (THEOREMS | {"error_law_errata", "size_errata"}) - {theorem}
-        assert in_the_folder(theorem) & others == set()
-    for claim in PAPER.claims:
-        check = claim.check.func if isinstance(claim.check, partial) else claim.check
-        assert check.__module__.rpartition(".")[2] in THEOREMS | {"exact_counts"}
 
 
 def test_counts_by_hand():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from claims.own_methods import Stream, Unenumerable
 from claims.variants.nfwu_epochs import SpiderSum
 from judging import judge
 
@@ -17,29 +18,18 @@ def test_the_instance_has_three_components_and_follows_its_generator():
     assert first.digest == again.digest != other.digest
 
 
-class Floats:
-    """A stream whose draws nobody can enumerate; `shift` lowers some."""
-
-    def __init__(self, rng, shift):
-        self.rng, self.shift = rng, shift
-
-    def integers(self, n, size):
-        return np.maximum(0, (self.rng.random(size) * n).astype(np.int64) - self.shift)
-
-
-class Unenumerable(NFWUSPIDERG):
-    """SPIDERG that draws in such a way."""
-
-    shift = 0
-
-    def run(self, ask, x, rng):
-        yield from super().run(ask, x, Floats(rng, self.shift))
-
-
-class Uneven(Unenumerable):
+class Shifted(Stream):
     """Never draws the last component, and the first twice as often."""
 
-    shift = 1
+    def integers(self, n, size):
+        return np.maximum(0, super().integers(n, size) - 1)
+
+
+class Uneven(NFWUSPIDERG):
+    """SPIDERG that draws in such a way."""
+
+    def run(self, ask, x, rng):
+        yield from super().run(ask, x, Shifted(rng, 1.0))
 
 
 @pytest.mark.long
@@ -83,7 +73,7 @@ class OneLateByFloats(OneLate):
     """The same, where draws cannot be enumerated."""
 
     def run(self, ask, x, rng):
-        yield from super().run(ask, x, Floats(rng, 0))
+        yield from super().run(ask, x, Stream(rng, 1.0))
 
 
 class Epochwise(SpiderSum):
