@@ -16,7 +16,7 @@ from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.instruments.overrides import FaultyBallProblem
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statistics import Decision, combine_all, decide_exact
+from pfbench.verification.statistics import combine_all, decide_deviations
 
 ROUNDING = 1e-12
 """Largest relative error of an identity."""
@@ -93,7 +93,7 @@ def check_layer_norms(trial: Trial, instance: Instance, problem: Any) -> Parts:
     kind, is_exact = instance.parameters["combination"], instance.parameters["lmo"] == "exact"
     deviation = _deviations(ask, problem.norm, kind, points) if is_exact else {}
     deviation["products"] = float(ask.norm.matrix_products_per_lmo - (0 if is_exact else 15))
-    return {instance.stream_key: _decide(deviation)}
+    return {instance.stream_key: decide_deviations(deviation, ROUNDING)}
 
 
 def _deviations(
@@ -124,16 +124,6 @@ def _deviations(
 
 def _max_by_size(numbers: Iterator[float]) -> float:
     return float(max(numbers, key=abs))
-
-
-def _decide(deviation: dict[str, float]) -> Decision:
-    worst = max(deviation, key=lambda name: abs(deviation[name]))
-    return decide_exact(
-        abs(deviation[worst]) <= ROUNDING,
-        "It is as defined.",
-        f"{worst} is off by {deviation[worst]:.3g}.",
-        {name: abs(number) for name, number in deviation.items()},
-    )
 
 
 NORMS = Claim(

@@ -22,7 +22,12 @@ from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.instruments.overrides import FaultyBallProblem
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
+from pfbench.verification.statistics import (
+    Decision,
+    combine_all,
+    decide_deviations,
+    decide_inequality,
+)
 from pfbench.verification.units import GRADIENT, VALUE, formula
 
 ROUNDING = 1e-9
@@ -155,13 +160,7 @@ def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) ->
         "free directions": _free_entry_error(oracles, reference),
         "projection": _max_finite(_projection_condition_violation(ball, reference, 3.0 * g) for g in gradients),  # noqa: E501
     }  # fmt: skip
-    worst = max(deviation, key=lambda name: abs(deviation[name]))
-    return decide_exact(
-        abs(deviation[worst]) <= ROUNDING,
-        "It is as defined.",
-        f"{worst} is off by {deviation[worst]:.3g}.",
-        {name: abs(number) for name, number in deviation.items()},
-    )
+    return decide_deviations(deviation, ROUNDING)
 
 
 def _max_finite(numbers: Iterator[float]) -> float:

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.claims.relatives.shared_instances import BALL, suboptimality
+from pfbench.claims.relatives.shared_instances import BALL
 from pfbench.verification import Claim, Evidence, make_instance
+from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import noisy_ball
 from pfbench.verification.statistics import Decision, decide_exact
 from pfbench.verification.statistics import combine_with_conditions as provided
@@ -127,7 +128,8 @@ def check_errors_and_final_value(
             deviation = step.estimate - problem.gradient(np.asarray(step.estimate_point))
             squares.append(float(deviation @ deviation))
             x = step.state.x
-        return float(np.mean(np.array(squares) / errors)), suboptimality(problem, x) / last
+        h = quadratics.suboptimality(problem, x)
+        return float(np.mean(np.array(squares) / errors)), h / last
 
     def decide_step(index: int) -> tuple[Decision, int]:
         looks = trial.choose_by_effort(80, 160)

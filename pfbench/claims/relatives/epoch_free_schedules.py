@@ -21,12 +21,11 @@ from pfbench.base.constants import Constants
 from pfbench.claims.relatives import shared_instances
 from pfbench.claims.relatives.shared_instances import (
     BALL,
-    gap,
     gradient_mapping_sq_with_multiple,
     make_signed_curvature_problem,
-    suboptimality,
 )
 from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import GRADIENT, NUMBER, SQUARE, VALUE, formula
@@ -65,13 +64,12 @@ STORM = Claim(
     source="Cutkosky, Orabona 2019, the estimate; pfbench",
     statement="mean over t < T of E V(x_t) <= h0/(T gamma) + L D^2 gamma/2 + "
     "D sqrt(2 L gamma D sigma), alpha = L gamma D/sigma, b0 = 1/alpha (derived by pfbench)",
-    check=bound(storm_gap_bound, gap, parameters=partial(storm_parameters, T=300)),
+    check=bound(storm_gap_bound, "fw_gap", parameters=partial(storm_parameters, T=300)),
     instances=(QUIET,),
     algorithm="storm-fw",
     assumptions=("L = L_ms", "sigma^2", "a compact set"),
     schedule="gamma = (2 h0^2/(L sigma D^3 T^2))^(1/3)",
     expected_seconds=(3.0, 6.0),
-    units={"of": VALUE},
 )
 
 
@@ -102,13 +100,12 @@ def _nfwu_gap_claim(kind: type[NFWU], source: str) -> Claim:
         source=source,
         statement="mean over t < T of E V(x_t) <= 2 epsilon D with steps of length epsilon/L, "
         "T = L h0/epsilon^2 and E|g_t - grad f(x_t)|^2 <= epsilon^2/4 (derived by pfbench)",
-        check=bound(nfwu_gap_bound, gap, parameters=partial(nfwu_parameters, kind=kind)),
+        check=bound(nfwu_gap_bound, "fw_gap", parameters=partial(nfwu_parameters, kind=kind)),
         instances=(BALL,),
         algorithm=kind.name,
         assumptions=("L = L_ms", "a compact set"),
         schedule="that of the method",
         expected_seconds=(3.0, 6.0),
-        units={"of": VALUE},
     )
 
 
@@ -270,7 +267,7 @@ HEIGHT = _convex_sliding_claim(
     "f convex: f(y_k) - min f <= 15 L D^2/(2(k+1)(k+2)) for every k",
     bound(
         convex_suboptimality_bound,
-        suboptimality,
+        quadratics.suboptimality,
         statistic="every",
         parameters=partial(convex_parameters, steps=60),
     ),

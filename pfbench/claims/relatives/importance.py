@@ -31,7 +31,6 @@ from pfbench.algorithms.loopless_frank_wolfe import SpiderFW
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives import shared_instances
 from pfbench.claims.relatives.shared_instances import (
-    gap,
     make_unequal_smoothness_problem,
     mean_gap_bound,
 )
@@ -39,7 +38,7 @@ from pfbench.verification import Claim, make_instance
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.statements.comparisons import separation
 from pfbench.verification.statements.error_law import Past, error_law
-from pfbench.verification.units import SQUARE, VALUE
+from pfbench.verification.units import SQUARE
 
 BY_SMOOTHNESS = {"sampling": "importance"}
 
@@ -169,7 +168,7 @@ GAP = Claim(
             name: partial(mean_gap_bound, c=c, smoothness="L_mean")
             for name, c in (("the source's", 1.0), ("of pfbench", math.sqrt((ROOT - 1) / ROOT)))
         },
-        gap,
+        "fw_gap",
         parameters=partial(frank_wolfe_parameters, T=60),
     ),
     instances=(UNEQUAL,),
@@ -177,7 +176,6 @@ GAP = Claim(
     assumptions=("L = L_mean", "a compact set"),
     schedule="gamma = sqrt(2 h0/(3 L D^2 T))",
     expected_seconds=(3.0, 6.0),
-    units={"of": VALUE},
 )
 
 ACCURACY = 2.0
@@ -197,7 +195,7 @@ FEWER = Claim(
     "(derived by pfbench)",
     check=separation(
         "spider-fw",
-        measure=gap,
+        measure="fw_gap",
         target=ACCURACY,
         parameters={"epsilon": ACCURACY, **BY_SMOOTHNESS},
         other_parameters=uniform_draw_parameters,

@@ -66,17 +66,6 @@ def compute_squared_gradient_norm(problem: Any, x: Any) -> float:
     return float(g @ g)
 
 
-def gap(problem: Any, x: Any) -> float:
-    """Return the Frank-Wolfe gap of a problem at x."""
-    g = problem.gradient(np.asarray(x))
-    return float(g @ x) - float(problem.minimum(g)[0])
-
-
-def suboptimality(problem: Any, x: Any) -> float:
-    """Return f(x) - min f."""
-    return float(problem.value(np.asarray(x)) - problem.minimum_value)
-
-
 def gradient_mapping_sq_with_multiple(problem: Any, x: Any, *, smoothness_multiple: float) -> float:
     """Return the squared gradient mapping at x for the step size 1/(smoothness_multiple L_ms).
 

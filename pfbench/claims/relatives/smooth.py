@@ -17,12 +17,11 @@ from pfbench.claims.relatives.shared_instances import (
     SPACE,
     N,
     compute_squared_gradient_norm,
-    gap,
     mean_gap_bound,
 )
 from pfbench.verification import Claim
 from pfbench.verification.statements.bound import bound
-from pfbench.verification.units import SQUARE, VALUE
+from pfbench.verification.units import SQUARE
 
 # --- steps ----------------------------------------------------------------------------------------
 
@@ -125,7 +124,7 @@ def _frank_wolfe_claim(name: str, source: str) -> Claim:
         "E|g_t - grad f(x_t)|^2 <= (c L gamma D)^2 (derived by pfbench)",
         check=bound(
             partial(mean_gap_bound, c=SIZES[name][1]),
-            gap,
+            "fw_gap",
             parameters=partial(frank_wolfe_parameters, name=name),
         ),
         instances=(BALL,),
@@ -133,7 +132,6 @@ def _frank_wolfe_claim(name: str, source: str) -> Claim:
         assumptions=("L_f", "L = L_ms", "a compact set"),
         schedule="gamma = sqrt(h0/((1/2 + c) L D^2 T))",
         expected_seconds=(5.0, 8.0),
-        units={"of": VALUE},
     )
 
 

@@ -29,16 +29,16 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives.shared_instances import (
     compute_squared_gradient_norm,
-    gap,
     gradient_mapping_sq_with_multiple,
-    suboptimality,
 )
 from pfbench.problems.additive_noise import SeparableQuadratic
 from pfbench.sets import Simplex
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance, statistics
 from pfbench.verification.criteria import ComplexityOrder, complexity
+from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, noisy_ball
+from pfbench.verification.statements import path_mean
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -156,8 +156,8 @@ _MEASURES: Mapping[str, Callable[[Any, Any], float]] = {
     "gradient": compute_squared_gradient_norm,
     "mapping at 1/L": partial(gradient_mapping_sq_with_multiple, smoothness_multiple=1.0),
     "mapping at 1/(4L)": partial(gradient_mapping_sq_with_multiple, smoothness_multiple=4.0),
-    "gap": gap,
-    "suboptimality": suboptimality,
+    "gap": path_mean.gap,
+    "suboptimality": quadratics.suboptimality,
 }
 
 

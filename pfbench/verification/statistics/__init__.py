@@ -8,6 +8,7 @@ the assumptions that its rule states.
 
 from pfbench.verification.statistics.decisions import Decision as Decision
 from pfbench.verification.statistics.decisions import Evidence as Evidence
+from pfbench.verification.statistics.decisions import decide_deviations as decide_deviations
 from pfbench.verification.statistics.decisions import decide_equality as decide_equality
 from pfbench.verification.statistics.decisions import decide_exact as decide_exact
 from pfbench.verification.statistics.decisions import decide_inequality as decide_inequality

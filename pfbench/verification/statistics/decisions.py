@@ -115,6 +115,14 @@ def decide_equality(expected: Mapping[str, float], observed: Mapping[str, float]
     return decide_exact(not wrong, "Every number is exact.", "".join(wrong[:1]), measured)
 
 
+def decide_deviations(deviations: Mapping[str, float], rounding: float) -> Decision:
+    """Decide whether no relative deviation from a definition exceeds rounding in size."""
+    sizes = {name: abs(number) for name, number in deviations.items()}
+    worst = max(sizes, key=lambda name: sizes[name])
+    wrong = f"{worst} is off by {deviations[worst]:.3g}."
+    return decide_exact(sizes[worst] <= rounding, "It is as defined.", wrong, sizes)
+
+
 def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE) -> Decision:
     """Decide whether nonnegative samples have a mean of at most `bound`.
 
