@@ -7,7 +7,6 @@ with eta_t = 4/(t+4).
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -108,7 +107,7 @@ STEEP = (
 
 @check_each_instance({"ratio": 1.0, "tips": 0.0}, combine_all, repetitions=1)
 def check_after_transient(
-    trial: Trial, instance: Instance, problem: Any, *, T: int
+    trial: Trial, instance: Instance, problem: Any
 ) -> Iterator[tuple[str, Decision]]:
     """Test, from `settling_step` on, that `face_bound` holds, and that LO never returns the tip."""
     D, beta = problem.set.diameter, 1.0 - abs(instance.parameters["along"])
@@ -116,7 +115,7 @@ def check_after_transient(
     S = settling_step(1.0, D, instance.parameters["below"])
     G = max(float(np.linalg.norm(problem.gradient(v))) for v in TRIANGLE)
     ratios, tips = [0.0], 0
-    moves = trial.follow_with_previous_point(problem, trial.make(iterations=S + T, **_OPEN))
+    moves = trial.follow_with_previous_point(problem, trial.make(iterations=S + 1500, **_OPEN))
     for t, (x, step) in enumerate(moves):
         if t >= S:
             bound_at = face_bound(t, S, 1.0, 1.0, D, G, beta)
@@ -137,7 +136,7 @@ FACE = Claim(
         "K the largest of 8 L D^2 (S+2)/3, 32 L^2 D^4/(beta^2 mu) + 8 L D^2 and "
         "2 G D (S+3)(S+4) + 8 L D^2"
     ),
-    check=partial(check_after_transient, T=1500),
+    check=check_after_transient,
     instances=STEEP,
     algorithm="frank-wolfe",
     assumptions=("f strongly convex", "strict complementarity", "x* inside a face"),
@@ -177,14 +176,14 @@ def open_loop_decay(t: int) -> float:
 
 @check_each_instance({"open loop": -2.0, "line search": -1.0}, combine_all, repetitions=2)
 def check_separation(
-    trial: Trial, instance: Instance, problem: Any, *, lengths: tuple[int, int]
+    trial: Trial, instance: Instance, problem: Any
 ) -> Iterator[tuple[str, Decision]]:
     """Test on triangles that f - min f falls as t^-2 by open-loop steps, as t^-1 by line search.
 
     The open loop must decrease f - min f nearly as t^-2, and line search only about as t^-1.
     """
-    fast = slope(trial, problem, _OPEN, lengths[0])
-    slowly = slope(trial, problem, _SEARCHED, lengths[1])
+    fast = slope(trial, problem, _OPEN, 2000)
+    slowly = slope(trial, problem, _SEARCHED, 400)
     measured = {"open loop": fast, "line search": slowly}
     wrong = f"The slopes are {fast:.3g} and {slowly:.3g}."
     right = f"h falls as t^{fast:.3g} by the open loop, as t^{slowly:.3g} by line search."
@@ -200,7 +199,7 @@ SEPARATION = Claim(
         "on a triangle, with the minimiser inside an edge, h_t falls as t^-2 by the open loop "
         "4/(t+4), and as t^-1 by exact line search"
     ),
-    check=partial(check_separation, lengths=(2000, 400)),
+    check=check_separation,
     instances=INSTANCES,
     algorithm="frank-wolfe",
     assumptions=("f strongly convex", "strict complementarity", "x* inside a face"),
