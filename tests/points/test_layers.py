@@ -78,7 +78,9 @@ def test_a_distance_in_a_norm_of_layers():
 
 def test_pickles_and_messages_keep_layers():
     x = point()
-    for copy in (pickle.loads(pickle.dumps(x)), decode(encode(x, id), lambda kind, k: None)):
+    arrays = bytearray()
+    message = decode(encode(x, id, arrays), lambda kind, number: None, memoryview(arrays))
+    for copy in (pickle.loads(pickle.dumps(x)), message):
         assert type(copy) is Layers
         assert copy.shapes == x.shapes
         np.testing.assert_array_equal(copy, x)

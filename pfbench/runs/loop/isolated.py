@@ -218,7 +218,7 @@ def _check_entries_match_factors(state: Any) -> None:
 
 
 def _as_error(name: Any, text: Any) -> BaseException:
-    """Return an exception with the type name and the text that the method's process has sent.
+    """Return an exception with the type name and the text that the other process has sent.
 
     The type is one of pfbench or Python; another name gives a `RuntimeError`.
     """
@@ -250,7 +250,7 @@ def _answer_oracle_call(
         answer = getattr(oracles, verb)
         answer = answer(*value) if value is not None else answer
     except Exception as error:
-        link.send("raise", error)
+        link.send("raise", type(error).__name__, str(error))
         return
     if not index and verb in KEPT:
         number = max(objects, default=0) + 1
@@ -300,10 +300,9 @@ class _RemoteOracles(IndexSampling):
         kind, *content = self._link.receive()
         if kind == "stop":
             raise _RunStopped
-        (answer,) = content
         if kind == "raise":
-            raise answer
-        return answer
+            raise _as_error(*content)
+        return content[0]
 
 
 class _RemoteOracleResult:

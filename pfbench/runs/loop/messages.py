@@ -1,19 +1,16 @@
 """Messages between a problem and a confined method: numbers, text, arrays, and points.
 
-The process of the method sends plain data: JSON, followed by the bytes of its arrays. Decoding
-creates only objects of a few classes of pfbench, and checks their shapes, so that no compiled loop
-reads beyond an array. Each message carries the number of the last message from the problem's
-process.
+Both processes send plain data: JSON, followed by the bytes of its arrays. Decoding creates only
+objects of a few classes of pfbench, and checks their shapes, so that no compiled loop reads beyond
+an array. Each message carries the number of the last message from the problem's process.
 
 Objects that both processes hold are named by numbers. These are the storage that the points of a
 sequence share, which both processes change, and the pattern of observed entries. Numbers also name
 the marks by which a point knows whether it is the newest. Each message updates the storage before
-its content is read.
+its content is read. Patterns come only from the problem's process, since nothing checks them.
 """
 
-import io
 import json
-import pickle
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any, Literal
@@ -23,14 +20,15 @@ import numpy as np
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
 from pfbench.base.state import State
+from pfbench.kernels.observed_entries import ObservedRows
 from pfbench.points.atoms import Atoms, Factors, RankOne
 from pfbench.points.factored import FactoredMatrix, IterateStorage
 from pfbench.points.layers import Layers
 from pfbench.points.operators import DenseOperator, SparseOperator, TiltedOperator
 from pfbench.points.pattern import Pattern
 
-SHARED = (IterateStorage, Pattern, object)
-"""Classes of the objects that both processes hold, and name by a number."""
+SHARED = {kind.__name__: kind for kind in (IterateStorage, Pattern, object)}
+"""Classes, by name, of the objects that both processes hold, and name by a number."""
 
 _FIELDS: Mapping[type, tuple[str, ...]] = {
     State: State._fields,
@@ -54,20 +52,19 @@ _CLASSES = {kind.__name__: kind for kind in _FIELDS}
 _KINDS = "biuf"
 
 
-def encode(value: Any, number: Callable[[Any], int]) -> bytes:
-    """Encode a value as bytes; the function `number` maps a shared object to its number.
+def encode(value: Any, number: Callable[[Any], int], arrays: bytearray) -> Any:
+    """Return a value as JSON data; the bytes of its arrays are appended to `arrays`.
+
+    Parameters
+    ----------
+    number
+        Function from a shared object to its number.
 
     Raises
     ------
     TypeError
         If the value contains something that is not plain data.
     """
-    arrays: list[Any] = []
-    head = json.dumps(_encode(value, number, arrays)).encode()
-    return b"".join([len(head).to_bytes(8, "little"), head, *arrays])
-
-
-def _encode(value: Any, number: Callable[[Any], int], arrays: list[Any]) -> Any:
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
@@ -76,67 +73,69 @@ def _encode(value: Any, number: Callable[[Any], int], arrays: list[Any]) -> Any:
     if isinstance(value, np.ndarray) and kind is not Layers and value.dtype.kind in _KINDS:
         is_fortran = value.flags.f_contiguous and not value.flags.c_contiguous
         order: Literal["F", "C"] = "F" if is_fortran else "C"
-        arrays.append(value.tobytes(order))
-        return {"array": [value.dtype.str, value.shape, order]}
+        offset = len(arrays)
+        arrays += value.tobytes(order)
+        return {"array": [value.dtype.str, value.shape, order, offset]}
     if kind in (tuple, list):
-        return {kind.__name__: [_encode(item, number, arrays) for item in value]}
+        return {kind.__name__: [encode(item, number, arrays) for item in value]}
     if kind is dict:
         flat = [item for pair in value.items() for item in pair]
-        return {"dict": [_encode(item, number, arrays) for item in flat]}
-    if kind in SHARED:
+        return {"dict": [encode(item, number, arrays) for item in flat]}
+    if kind in SHARED.values():
         return {"shared": [kind.__name__, number(value)]}
     if kind in _FIELDS:
         names = (name for name in _FIELDS[kind] if hasattr(value, name))
-        fields = {name: _encode(getattr(value, name), number, arrays) for name in names}
+        fields = {name: encode(getattr(value, name), number, arrays) for name in names}
         return {"object": [kind.__name__, fields]}
-    raise TypeError(f"an object of type {kind.__name__} cannot be sent to the problem's process")
+    raise TypeError(f"an object of type {kind.__name__} cannot be sent to the other process")
 
 
-def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
-    """Decode bytes from `encode`; the function `shared` maps kind and number to a shared object.
+def decode(value: Any, shared: Callable[[str, int], Any], arrays: memoryview) -> Any:
+    """Return the value that `encode` encoded.
+
+    Parameters
+    ----------
+    shared
+        Function from the kind and the number of a shared object to the object.
 
     Raises
     ------
     ValueError, TypeError, LookupError
-        If the bytes are not a message, or an object has an invalid shape.
+        If the data are not those of a value, or an object has an invalid shape.
     """
-    length = int.from_bytes(data[:8], "little")
-    head, rest = json.loads(data[8 : 8 + length]), memoryview(data)[8 + length :]
-    offset = 0
+    if not isinstance(value, dict):
+        if isinstance(value, list):
+            raise ValueError("the received data have a list without a type")
+        return value
+    ((kind, content),) = value.items()
+    if kind == "array":
+        return _decode_array(*content, arrays)
+    if kind in ("tuple", "list", "dict"):
+        items = [decode(item, shared, arrays) for item in content]
+        pairs = zip(items[::2], items[1::2], strict=True)
+        return tuple(items) if kind == "tuple" else items if kind == "list" else dict(pairs)
+    if kind == "shared":
+        return shared(*content)
+    if kind != "object":
+        raise ValueError(f"the received data have an object of unknown kind {kind!r}")
+    name, fields = content
+    restored = {field: decode(item, shared, arrays) for field, item in fields.items()}
+    return _make(_CLASSES[name], restored)
 
-    def restore(value: Any) -> Any:
-        nonlocal offset
-        if not isinstance(value, dict):
-            if isinstance(value, list):
-                raise ValueError("the received data have a list without a type")
-            return value
-        ((kind, content),) = value.items()
-        if kind == "array":
-            text, shape, order = content
-            dtype = np.dtype(text)
-            if dtype.kind not in _KINDS or order not in ("C", "F"):
-                raise ValueError(
-                    f"the received data have an array of invalid type {text!r} or order {order!r}"
-                )
-            if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
-                raise ValueError(f"the received data have an array of invalid shape {shape}")
-            size = dtype.itemsize * int(np.prod(shape, dtype=object))
-            part = rest[offset : offset + size]
-            offset += size
-            return np.frombuffer(part, dtype).reshape(shape, order=order).copy(order)
-        if kind in ("tuple", "list", "dict"):
-            items = [restore(item) for item in content]
-            pairs = zip(items[::2], items[1::2], strict=True)
-            return tuple(items) if kind == "tuple" else items if kind == "list" else dict(pairs)
-        if kind == "shared":
-            return shared(*content)
-        if kind != "object":
-            raise ValueError(f"the received data have an object of unknown kind {kind!r}")
-        name, fields = content
-        restored = {field: restore(item) for field, item in fields.items()}
-        return _make(_CLASSES[name], restored)
 
-    return restore(head)
+def _decode_array(
+    text: str, shape: list[int], order: Any, offset: int, arrays: memoryview
+) -> np.ndarray[Any, Any]:
+    dtype = np.dtype(text)
+    if dtype.kind not in _KINDS or order not in ("C", "F"):
+        raise ValueError(
+            f"the received data have an array of invalid type {text!r} or order {order!r}"
+        )
+    if not all(type(size) is int and 0 <= size < 2**40 for size in (*shape, offset)):
+        raise ValueError(f"the received data have an array of invalid shape {shape}")
+    size = dtype.itemsize * int(np.prod(shape, dtype=object))
+    part = np.frombuffer(arrays[offset : offset + size], dtype)
+    return part.reshape(shape, order=order).copy(order)
 
 
 def _make(kind: Any, fields: dict[str, Any]) -> Any:
@@ -230,30 +229,79 @@ def _expect(*conditions: bool) -> None:
         raise ValueError("the arrays of a point have types or shapes that do not fit together")
 
 
-_MOST_BYTES = 2**31
-"""Maximum number of bytes of a message."""
-
-
 class _PipeEnd:
     """End of a pipe between two processes, which refer to shared objects by numbers.
 
     One end numbers the objects that it shares first by 0, 2, 4, ..., the other by 1, 3, 5, ...
     """
 
+    _most_bytes: int | None = None
+    """Maximum number of bytes of a received message."""
+
     def __init__(self, pipe: Connection, first_number: int) -> None:
         self.pipe = pipe
         self._next_number = first_number
-        self._things: dict[int, Any] = {}
-        self._numbers: dict[int, int] = {}
-        self._modified: dict[int, IterateStorage] = {}
         self._turn = 0
+        self.reset()
 
     def reset(self) -> None:
         """Forget all numbered objects, before another run starts."""
-        self._things, self._numbers, self._modified = {}, {}, {}
+        self._things: dict[int, Any] = {}
+        self._numbers: dict[int, int] = {}
+        self._modified: dict[int, IterateStorage] = {}
+        self._new_patterns: dict[int, Pattern] = {}
+
+    def send(self, *message: Any) -> None:
+        """Send a message, and the iterate storages used by it or by the message before it."""
+        arrays = bytearray()
+        content = encode(message, self._number, arrays)
+        storages: dict[int, Any] = {}
+        while missing := self._modified.keys() - storages.keys():
+            for number in missing:
+                parts = vars(self._things[number])
+                values = tuple(parts[name] for name in STORAGE)
+                storages[number] = encode(values, self._number, arrays)
+        patterns = [
+            (number, encode((p.shape, tuple(p.rows), p.bounds), self._number, arrays))
+            for number, p in self._new_patterns.items()
+        ]
+        self._modified, self._new_patterns = {}, {}
+        head = json.dumps([self._turn, patterns, list(storages.items()), content]).encode()
+        self.pipe.send_bytes(b"".join([len(head).to_bytes(8, "little"), head, arrays]))
+
+    def receive(self) -> Any:
+        """Return the next message from the other process.
+
+        Raises
+        ------
+        EOFError
+            If the other end is closed.
+        ValueError, TypeError, LookupError, AttributeError
+            If the other end sends invalid data, or a message of another turn.
+        """
+        data = memoryview(self.pipe.recv_bytes(self._most_bytes))
+        start = 8 + int.from_bytes(data[:8], "little")
+        turn, patterns, storages, content = json.loads(bytes(data[8:start]))
+        self._begin_message(turn, patterns)
+        for number, encoded in patterns:
+            shape, rows, bounds = decode(encoded, self._find_shared, data[start:])
+            self._register(number, Pattern(shape, ObservedRows(*rows), bounds))
+        for number, encoded in storages:
+            values = decode(encoded, self._find_shared, data[start:])
+            parts = dict(zip(STORAGE, values, strict=True))
+            check_iterate_storage(parts)
+            vars(self._find_shared("IterateStorage", number)).update(parts)
+        self._modified = {}
+        return decode(content, self._find_shared, data[start:])
+
+    def _begin_message(self, turn: int, patterns: list[Any]) -> None:
+        """Take the number of a message that arrives from the other process."""
+        self._turn = turn
 
     def _number(self, obj: Any) -> int:
         if id(obj) not in self._numbers:
+            if isinstance(obj, Pattern):
+                self._new_patterns[self._next_number] = obj
             self._register(self._next_number, obj)
             self._next_number += 2
         number = self._numbers[id(obj)]
@@ -265,59 +313,32 @@ class _PipeEnd:
         self._things[number] = obj  # kept, so that no other thing gets its id
         self._numbers[id(obj)] = number
 
-    def _remote(self, kind: type, number: int) -> Any:
-        if number not in self._things:
+    def _find_shared(self, name: str, number: int) -> Any:
+        """Return the shared object with a number; a new one, unless it is a pattern."""
+        kind = SHARED[name]
+        if number not in self._things and kind is not Pattern:
             self._register(number, object.__new__(kind))
         obj = self._things[number]
         if type(obj) is not kind:
-            raise ValueError(f"object {number} of the received data is not a {kind.__name__}")
+            raise ValueError(f"object {number} of the received data is not a {name}")
         if isinstance(obj, IterateStorage):
             self._modified[number] = obj
         return obj
 
-    def _pack_changed_storages(self, pack: Callable[[Any], bytes]) -> list[tuple[int, bytes]]:
-        """Return (number, packed content) of each iterate storage used since the last message."""
-        packed: dict[int, bytes] = {}
-        while missing := self._modified.keys() - packed.keys():
-            for number in missing:
-                parts = vars(self._things[number])
-                packed[number] = pack(tuple(parts[name] for name in STORAGE))
-        self._modified = {}
-        return list(packed.items())
-
 
 class ProblemPipeEnd(_PipeEnd):
-    """End of a pipe in the problem's process: it sends pickles and receives plain data."""
+    """End of a pipe in the problem's process, which trusts nothing that it receives."""
+
+    _most_bytes = 2**31
 
     owes_answer = False
     """Whether the other end waits for a message."""
 
     def send(self, *message: Any) -> None:
         """Send a message, and the iterate storages used by it or by the message before it."""
-        patterns: dict[int, Pattern] = {}
-
-        def pack(value: Any) -> bytes:
-            def name(obj: Any) -> tuple[str, Any] | None:
-                if isinstance(obj, np.dtype) and obj.isbuiltin:
-                    return "dtype", obj.str
-                if type(obj) not in SHARED:
-                    return None
-                if isinstance(obj, Pattern) and id(obj) not in self._numbers:
-                    patterns[self._number(obj)] = obj
-                return type(obj).__name__, self._number(obj)
-
-            buffer = io.BytesIO()
-            pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
-            pickler.persistent_id = name  # type: ignore[method-assign]
-            pickler.dump(value)
-            return buffer.getvalue()
-
-        packed = pack(message)
-        storages = self._pack_changed_storages(pack)
         self._turn += 1
         self.owes_answer = False
-        parts = (self._turn, pickle.dumps(patterns), storages, packed)
-        self.pipe.send_bytes(pickle.dumps(parts))
+        super().send(*message)
 
     def receive(self) -> Any:
         """Return the next message from the method's process.
@@ -329,69 +350,20 @@ class ProblemPipeEnd(_PipeEnd):
         InputError
             If the other end sends invalid data, or a message of another turn.
         """
-        data = self.pipe.recv_bytes(_MOST_BYTES)
         try:
-            turn, count = (int.from_bytes(data[k : k + 8], "little") for k in (0, 8))
-            if turn != self._turn:
-                raise ValueError("an answer out of turn")
-            rest = data[16:]
-            for _ in range(count):
-                number, size = (int.from_bytes(rest[k : k + 8], "little") for k in (0, 8))
-                self._update(number, decode(rest[16 : 16 + size], self._find_shared))
-                rest = rest[16 + size :]
-            self._modified = {}
-            message = decode(rest, self._find_shared)
+            message = super().receive()
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise InputError(f"the process of the method sends invalid data ({error}).") from error
         self.owes_answer = True
         return message
 
-    def _find_shared(self, kind: str, number: int) -> Any:
-        if kind == "Pattern":
-            pattern = self._things[number]
-            if not isinstance(pattern, Pattern):
-                raise ValueError(f"object {number} of the received data is not a Pattern")
-            return pattern
-        return self._remote(IterateStorage if kind == "IterateStorage" else object, number)
-
-    def _update(self, number: int, values: tuple[Any, ...]) -> None:
-        parts = dict(zip(STORAGE, values, strict=True))
-        check_iterate_storage(parts)
-        vars(self._remote(IterateStorage, number)).update(parts)
+    def _begin_message(self, turn: int, patterns: list[Any]) -> None:
+        """Refuse a message of another turn, and patterns, which nothing checks."""
+        if turn != self._turn:
+            raise ValueError("an answer out of turn")
+        if patterns:
+            raise ValueError("a pattern of observed entries that is not the problem's")
 
 
 class MethodPipeEnd(_PipeEnd):
-    """End of a pipe in the method's process: it sends plain data and receives pickles."""
-
-    def send(self, *message: Any) -> None:
-        """Send a message, and the iterate storages used by it or by the message before it."""
-        packed = encode(message, self._number)
-        storages = self._pack_changed_storages(lambda value: encode(value, self._number))
-        parts = [word.to_bytes(8, "little") for word in (self._turn, len(storages))]
-        for number, data in storages:
-            parts += [number.to_bytes(8, "little"), len(data).to_bytes(8, "little"), data]
-        self.pipe.send_bytes(b"".join([*parts, packed]))
-
-    def receive(self) -> Any:
-        """Return the next message from the problem's process; see `ProblemPipeEnd.receive`."""
-        self._turn, patterns, storages, packed = pickle.loads(self.pipe.recv_bytes())
-        for number, pattern in pickle.loads(patterns).items():
-            self._register(number, pattern)
-        for number, data in storages:
-            parts = dict(zip(STORAGE, self._unpickle(data), strict=True))
-            vars(self._remote(IterateStorage, number)).update(parts)
-        self._modified = {}
-        return self._unpickle(packed)
-
-    def _unpickle(self, data: bytes) -> Any:
-        def load(reference: tuple[str, Any]) -> Any:
-            kind, number = reference
-            if kind == "dtype":
-                return np.dtype(number)
-            if kind == "Pattern":
-                return self._things[number]
-            return self._remote(IterateStorage if kind == "IterateStorage" else object, number)
-
-        unpickler = pickle.Unpickler(io.BytesIO(data))
-        unpickler.persistent_load = load  # type: ignore[method-assign]
-        return unpickler.load()
+    """End of a pipe in the method's process, which takes the turns of the problem's process."""

@@ -455,13 +455,14 @@ def test_a_point_whose_entries_are_not_of_its_factors_is_refused(methods):
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
-        b"[]",
+        [],
         {"bare": 1},
-        {"array": ["O", [2], "C"]},
-        {"array": ["<f8", [-1], "C"]},
-        {"array": ["<f8", [9], "C"]},
+        {"array": ["O", [2], "C", 0]},
+        {"array": ["<f8", [-1], "C", 0]},
+        {"array": ["<f8", [0], "C", -8]},
+        {"array": ["<f8", [9], "C", 0]},
         {"shared": ["Pattern", 4]},
+        {"shared": ["Popen", 4]},
         {"object": ["Popen", {"args": "ls"}]},
         {"object": ["RankOne", {"u": 1, "v": 2, "scale": 1.0, "pattern": None}]},
         {"object": ["State", {"x": 1, "y": 2}]},
@@ -469,9 +470,23 @@ def test_a_point_whose_entries_are_not_of_its_factors_is_refused(methods):
     ],
 )
 def test_what_is_no_plain_data_is_refused(data):
-    head = data if isinstance(data, bytes) else json.dumps(data).encode()
-    with pytest.raises((ValueError, TypeError, LookupError, AttributeError)):
-        messages.decode(len(head).to_bytes(8, "little") + head, {}.__getitem__)
+    with pytest.raises(InputError, match="sends invalid data"):
+        receive(json.dumps([0, [], [], data]).encode())
+
+
+@pytest.mark.parametrize("head", [b"", b"[]", b"[0, [[1, null]], [], 1]", b"[1, [], [], 1]"])
+def test_what_is_no_message_of_this_turn_is_refused(head):
+    """Of patterns, which are read by compiled loops, the method's process sends none."""
+    assert receive(b"[0, [], [], 1]") == 1
+    with pytest.raises(InputError, match="sends invalid data"):
+        receive(head)
+
+
+def receive(head):
+    here, there = multiprocessing.Pipe()
+    with closing(here), closing(there):
+        there.send_bytes(len(head).to_bytes(8, "little") + head)
+        return messages.ProblemPipeEnd(here, 0).receive()
 
 
 def test_a_factored_run_goes_on_after_its_atoms_are_compressed():
