@@ -1,7 +1,7 @@
 """Loop of one run: it iterates an algorithm, enforces limits and sets the status."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -21,7 +21,6 @@ from pfbench.base.errors import (
     is_raised_within,
     locate_error,
 )
-from pfbench.base.protocols import PointFormat
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.base.status import Status
@@ -50,39 +49,7 @@ NO_MEMORY = "not enough memory ({})"
 Ending = tuple[str, str]
 """Status, and its reason in words."""
 
-
-@dataclass
-class RunProgress:
-    """Progress of a run: everything that its loop changes, except the trace and the ledger.
-
-    Attributes
-    ----------
-    state
-        The newest complete iterate.
-    output
-        The output so far; None if that is the last iterate.
-    iterations
-        Number of yielded states.
-    seconds
-        Time without measures and compilation, in seconds.
-    compilation_seconds
-        Time of the compilation, in seconds.
-    costs
-        Iterations, counts and seconds up to the newest complete iterate.
-    yields_output
-        Whether the method yields its output in the states, instead of the declared rule.
-    total_weight
-        The sum of the weights of the points from which the output is drawn.
-    """
-
-    state: State
-    output: Point
-    iterations: int = 0
-    seconds: float = 0.0
-    compilation_seconds: float = 0.0
-    costs: tuple[Any, ...] = ()
-    yields_output: bool = False
-    total_weight: float = 0.0
+INTERRUPTED: Ending = (Status.KILLED, "interrupted by the user")
 
 
 def drive(
@@ -93,7 +60,7 @@ def drive(
     every: int = 1,
     stop: Stop | None = None,
     time_limit: float | None = None,
-    watch: Callable[[RunProgress], object] | None = None,
+    watch: "Callable[[RunProgress], object] | None" = None,
     strict: bool = False,
 ) -> Run:
     """Execute a resolved run, and return its result.
@@ -121,81 +88,107 @@ def drive(
     RefusedError
         If the problem lacks an oracle that the algorithm queries.
     """
-    problem, algorithm = resolved_run.problem, resolved_run.algorithm
-    run = Steps(
-        problem,
-        algorithm,
+    steps = Steps(
+        resolved_run.problem,
+        resolved_run.algorithm,
         seed=seed,
         start=resolved_run.start,
         ledger=ledger,
         bundle=restrict_oracles(resolved_run.asks),
         wrap=resolved_run.check_requirements,
     )
-    progress = RunProgress(State(run.start), run.start)
-    driver = _Driver(
-        resolved_run, ledger, progress, run.form, every, stop, time_limit, watch, strict
-    )
-    trace = driver.trace
+    progress = RunProgress(resolved_run, steps, every, stop, time_limit, watch, strict)
     # What overflows ends the run as diverged: a warning says less, and as an error it hides that.
     with single_blas_thread(), np.errstate(all="ignore"):
-        status, reason = driver.drive(run.states, run.streams["output"])
-        # What else the last state holds may be as large as the problem.
-        progress.state = State(progress.state.x if progress.output is None else progress.output)
-        output = keep(progress.state.x)
-        progress.state = State(output)
-        final = trace.final_measures(progress.state)
-    if trace.failure and status != Status.ERROR:
-        status, reason = Status.ERROR, trace.failure
-    elif final["objective"] is None and status in COMPLETED:
-        status, reason = Status.DIVERGED, "the objective at the output is not finite"
-    if status == Status.ERROR or (status == Status.DIVERGED and not progress.costs[0]):
-        final = dict.fromkeys(final)  # what was measured, as of the start, is no result
-    return Run(
-        problem=str(Selector(problem.name, problem.parameters)),
-        algorithm=resolved_run.selector,
-        parameters=get_parameters(algorithm),
-        schedule=resolved_run.schedule,
-        seed=seed,
-        status=status,
-        stop_reason=reason,
-        iterations=progress.iterations,
-        counts=ledger.counts(),
-        final=final,
-        seconds=progress.seconds,
-        oracle_seconds=max(0.0, ledger.seconds - progress.compilation_seconds),
-        failure_probability=trace.certificates * CERTIFICATE_FAILURE,
-        columns=trace.columns,
-        rows=trace.table(),
-        unmet_assumptions=resolved_run.unmet_assumptions,
-        yields_output=progress.yields_output,
-        error_location=driver.error_location,
-        note=driver.note,
-        x=output,
-    )
+        return progress.make_run(seed, *progress.follow())
 
 
 @dataclass(eq=False)
-class _Driver:
-    """State of a run in progress, together with its limits (see `drive`)."""
+class RunProgress:
+    """Run in progress: its limits, and everything that its loop changes.
+
+    The first seven attributes are arguments of `drive`, and the steps of the run.
+
+    Attributes
+    ----------
+    state
+        The newest complete iterate.
+    output
+        The output so far; None if that is the last iterate.
+    iterations
+        Number of yielded states.
+    seconds
+        Time without measures and compilation, in seconds.
+    compilation_seconds
+        Time of the compilation, in seconds.
+    costs
+        Iterations, counts and seconds up to the newest complete iterate.
+    yields_output
+        Whether the method yields its output in the states, instead of the declared rule.
+    total_weight
+        The sum of the weights of the points from which the output is drawn.
+    """
 
     run: ResolvedRun
-    ledger: Ledger
-    progress: RunProgress
-    form: PointFormat
-    frequency: int
+    steps: Steps
+    every: int
     stop: Stop | None
     time_limit: float | None
-    watch: Callable[[RunProgress], object] | None
+    watch: "Callable[[RunProgress], object] | None"
     strict: bool
+    iterations: int = 0
+    seconds: float = 0.0
+    compilation_seconds: float = 0.0
+    costs: tuple[Any, ...] = ()
+    yields_output: bool = False
+    total_weight: float = 0.0
+    error_location: SourceLocation | None = None
+    note: str = ""
+    first: Point = None
 
     def __post_init__(self) -> None:
+        self.ledger, self.output = self.steps.ledger, self.steps.start
+        self.state = State(self.output)
         self.weight = _output_weight_function(self.run.algorithm)
         self.trace = Trace(self.run.problem, self.run.measures)
-        self.error_location: SourceLocation | None = None
-        self.note = ""
-        self.first: Point = None
 
-    def drive(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
+    def make_run(self, seed: int, status: str, reason: str) -> Run:
+        """Return the run, with its measures at the output, after it ended with a status."""
+        run, trace = self.run, self.trace
+        # What else the last state holds may be as large as the problem.
+        self.state = State(self.state.x if self.output is None else self.output)
+        self.state = State(keep(self.state.x))
+        final = trace.final_measures(self.state)
+        if trace.failure and status != Status.ERROR:
+            status, reason = Status.ERROR, trace.failure
+        elif final["objective"] is None and status in COMPLETED:
+            status, reason = Status.DIVERGED, "the objective at the output is not finite"
+        if status == Status.ERROR or (status == Status.DIVERGED and not self.costs[0]):
+            final = dict.fromkeys(final)  # what was measured, as of the start, is no result
+        return Run(
+            problem=str(Selector(run.problem.name, run.problem.parameters)),
+            algorithm=run.selector,
+            parameters=get_parameters(run.algorithm),
+            schedule=run.schedule,
+            seed=seed,
+            status=status,
+            stop_reason=reason,
+            iterations=self.iterations,
+            counts=self.ledger.counts(),
+            final=final,
+            seconds=self.seconds,
+            oracle_seconds=max(0.0, self.ledger.seconds - self.compilation_seconds),
+            failure_probability=trace.certificates * CERTIFICATE_FAILURE,
+            columns=trace.columns,
+            rows=trace.table(),
+            unmet_assumptions=run.unmet_assumptions,
+            yields_output=self.yields_output,
+            error_location=self.error_location,
+            note=self.note,
+            x=self.state.x,
+        )
+
+    def follow(self) -> Ending:
         """Run the method to its end; return the run's final status and the reason for it."""
         self._store_costs()
         ended = self._record_iterate()
@@ -206,56 +199,56 @@ class _Driver:
                 "choose another measure as the target."
             )
         try:
-            ended = ended or self._follow_states(states, rng)
+            ended = ended or self._follow_states()
         except KeyboardInterrupt:
-            ended = Status.KILLED, "interrupted by the user"
-        first, x = self.first, self.progress.state.x
-        if self.progress.iterations == 1 and first is not None and not np.array_equal(x, first):
-            self.progress.state, self.note = self.progress.state._replace(x=first), IN_PLACE
-        if self.trace.rows[-1]["iteration"] != self.progress.costs[0]:
+            ended = INTERRUPTED
+        first, x = self.first, self.state.x
+        if self.iterations == 1 and first is not None and not np.array_equal(x, first):
+            self.state, self.note = self.state._replace(x=first), IN_PLACE
+        if self.trace.rows[-1]["iteration"] != self.costs[0]:
             ended = self._record_iterate() or ended
         return ended
 
-    def _follow_states(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
-        point, every, watch, limit = self.progress, self.frequency, self.watch, self.time_limit
+    def _follow_states(self) -> Ending:
+        limit = self.time_limit
         new: State | Ending | None
         with CompilationClock(self._stop_clock, self._restart_clock) as compilation:
             while True:
                 compiled = compilation.seconds
                 if self.trace.point_measures:
                     # What else the last state holds may be as large as the problem.
-                    new, point.state = None, State(point.state.x)
+                    new, self.state = None, State(self.state.x)
                 started = perf_counter()
                 if limit is not None:
-                    self.ledger.start_clock(started + limit - point.seconds)
-                new = self._advance(states)
+                    self.ledger.start_clock(started + limit - self.seconds)
+                new = self._advance()
                 took = perf_counter() - started
                 if limit is not None:
                     self.ledger.stop_clock()
                 if compilation.seconds != compiled:
-                    point.compilation_seconds += compilation.seconds - compiled
+                    self.compilation_seconds += compilation.seconds - compiled
                     took -= compilation.seconds - compiled
-                point.seconds += took
-                if not isinstance(new, State):
-                    return new
-                point.iterations += 1
-                if wrong := self._describe_invalid_part(new):
-                    return Status.ERROR, f"iteration {point.iterations} yields {wrong}"
-                if not is_finite(new.x):
-                    return (
-                        Status.DIVERGED,
-                        f"the iterate of iteration {point.iterations} is not finite",
-                    )
-                point.state = self._copy_if_mutated(new)
-                self._store_costs()
-                self._update_output(new, rng)
-                if watch is not None:
-                    watch(point)
-                ended = self._record_iterate() if point.iterations % every == 0 else None
-                if not ended and limit is not None and point.seconds > limit:
-                    ended = self._timeout_ending()
+                self.seconds += took
+                ended = self._take_state(new) if isinstance(new, State) else new
                 if ended:
                     return ended
+
+    def _take_state(self, new: State) -> Ending | None:
+        """Make a yielded state the newest iterate; return a status if the run ends here."""
+        self.iterations += 1
+        if wrong := self._describe_invalid_part(new):
+            return Status.ERROR, f"iteration {self.iterations} yields {wrong}"
+        if not is_finite(new.x):
+            return Status.DIVERGED, f"the iterate of iteration {self.iterations} is not finite"
+        self.state = self._copy_if_mutated(new)
+        self._store_costs()
+        self._update_output(new)
+        if self.watch is not None:
+            self.watch(self)
+        ended = self._record_iterate() if self.iterations % self.every == 0 else None
+        if not ended and self.time_limit is not None and self.seconds > self.time_limit:
+            ended = self._timeout_ending()
+        return ended
 
     def _stop_clock(self) -> None:
         """Stop the clock of the run while code is compiled."""
@@ -268,19 +261,15 @@ class _Driver:
 
     def _store_costs(self) -> None:
         """Store the iterations, counts and seconds up to the newest complete iterate."""
-        self.progress.costs = (
-            self.progress.iterations,
-            *self.ledger.counts_array,
-            self.progress.seconds,
-        )
+        self.costs = (self.iterations, *self.ledger.counts_array, self.seconds)
 
-    def _advance(self, states: Iterator[State]) -> State | Ending:
+    def _advance(self) -> State | Ending:
         try:
-            state = next(states)
+            state = next(self.steps.states)
         except StopIteration:
             if self.ledger.end_reason:  # the algorithm caught BudgetExhausted and returned
                 return self._budget_ending()
-            if self.progress.iterations == 0:
+            if self.iterations == 0:
                 return Status.ERROR, "the algorithm yielded no State"
             return Status.FINISHED, Status.FINISHED.end_reason
         except BudgetExhausted:
@@ -290,15 +279,15 @@ class _Driver:
         except DivergedError as problem:
             return Status.DIVERGED, str(problem)
         except KeyboardInterrupt:
-            return Status.KILLED, "interrupted by the user"
+            return INTERRUPTED
         except (Exception, SystemExit, GeneratorExit) as error:
             self.error_location = locate_error(error)
-            if self.strict and not (self.progress.iterations or any(self.ledger.counts_array)):
+            if self.strict and not (self.iterations or any(self.ledger.counts_array)):
                 self._raise_before_first_query(error)
             statement = format_error(error)
-            return Status.ERROR, NO_MEMORY.format(statement) if isinstance(
-                error, MemoryError
-            ) else statement
+            if isinstance(error, MemoryError):
+                statement = NO_MEMORY.format(statement)
+            return Status.ERROR, statement
         if self.ledger.end_reason:
             return self._budget_ending()
         if not isinstance(state, State):
@@ -321,12 +310,12 @@ class _Driver:
         other entries. From then on, each x is copied.
         """
         x = new.x
-        if self.progress.iterations == 1 and isinstance(x, np.ndarray):
+        if self.iterations == 1 and isinstance(x, np.ndarray):
             self.first = x.copy()
         elif self.first is not None and not self.note:
-            if x is self.progress.state.x and not np.array_equal(x, self.first):
+            if x is self.state.x and not np.array_equal(x, self.first):
                 self.note = IN_PLACE
-            elif x is not self.progress.state.x:
+            elif x is not self.state.x:
                 self.first = None
         return new._replace(x=x.copy()) if self.note else new
 
@@ -335,7 +324,7 @@ class _Driver:
 
     def _describe_invalid_part(self, state: State) -> str:
         """Return a message on the first invalid point or gradient in a state, or "" if none."""
-        form, is_point = self.form, self.form.is_point
+        form, is_point = self.steps.form, self.steps.form.is_point
         x, point, estimate, output, _ = state
         reported = (point is None or is_point(point)) and (
             estimate is None or form.is_gradient(estimate)
@@ -353,28 +342,27 @@ class _Driver:
     def _timeout_ending(self) -> Ending:
         return Status.TIMEOUT, f"the time limit of {self.time_limit:g} s was reached"
 
-    def _update_output(self, state: State, rng: np.random.Generator) -> None:
+    def _update_output(self, state: State) -> None:
         """Set the output: the state's own if it has one, else a random iterate or None.
 
         None means that the output is the last iterate.
         """
-        point = self.progress
         if state.output is not None:
-            point.output, point.yields_output = state.output, True
+            self.output, self.yields_output = state.output, True
         elif self.weight is not None:
-            weight = self.weight(point.iterations)
-            point.total_weight += weight
-            if rng.random() * point.total_weight < weight:
-                point.output = keep(state.x if state.at is None else state.at)
+            weight = self.weight(self.iterations)
+            self.total_weight += weight
+            if self.steps.streams["output"].random() * self.total_weight < weight:
+                self.output = keep(state.x if state.at is None else state.at)
         else:
-            point.output = None
+            self.output = None
 
     def _record_iterate(self) -> Ending | None:
         """Record the newest iterate in the trace; return a status if the run ends here, else None.
 
         The run ends if the iterate reaches the target, or the trace has a failure.
         """
-        row = self.trace.record(self.progress.costs, self.progress.state)
+        row = self.trace.record(self.costs, self.state)
         if self.trace.failure:
             return Status.ERROR, self.trace.failure
         stop = self.stop
