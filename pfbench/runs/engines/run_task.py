@@ -230,30 +230,16 @@ def forecast(
 ) -> Forecast:
     """Return a forecast of a run's iterations, time and memory, from a short trial of the run."""
     quiet = replace(run, measures={})
-    trial, _ = _first_sufficient_trial_and_time(quiet, budget, TRIALS, seed=seed)
+    for length in TRIALS:
+        trial = drive(quiet, Ledger(budget), seed=seed, time_limit=length)
+        if trial.status != Status.TIMEOUT or trial.iterations > 1:
+            break
     is_complete = trial.status != Status.TIMEOUT
     iterations = trial.iterations if is_complete else _max_iterations(run, budget, trial)
     seconds = trial.seconds if is_complete else _estimate_seconds(run.algorithm, iterations, trial)
     if time_limit is not None and seconds is not None:
         seconds = min(seconds, time_limit)
     return Forecast(trial, iterations, seconds, _peak_memory(run.problem.shape, iterations))
-
-
-def _first_sufficient_trial_and_time(
-    run: ResolvedRun, budget: Budget | None, time_limits: Sequence[float], **overrides: Any
-) -> tuple[Run, float]:
-    """Return the first trial that ends in time or makes two iterations, with its wall time (s).
-
-    The trials have the time limits in the order given; if none is sufficient, the last one is
-    returned.
-    """
-    for length in time_limits:
-        began = perf_counter()
-        trial = drive(run, Ledger(budget), time_limit=length, **overrides)
-        wall = perf_counter() - began
-        if trial.status != Status.TIMEOUT or trial.iterations > 1:
-            break
-    return trial, wall
 
 
 def forecast_plan(plan: PlannedRun) -> dict[str, Any]:
