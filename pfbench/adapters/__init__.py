@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pfbench.adapters.frank_wolfe_jl import read_trajectory as read_trajectory
     from pfbench.adapters.functions import FunctionSet as FunctionSet
     from pfbench.adapters.functions import from_functions as from_functions
-    from pfbench.adapters.optimizer_methods import OptaxOptimizer as OptaxOptimizer
-    from pfbench.adapters.optimizer_methods import TorchOptimizer as TorchOptimizer
     from pfbench.adapters.solver_methods import CoptFrankWolfe as CoptFrankWolfe
     from pfbench.adapters.solver_methods import CoptProximalGradient as CoptProximalGradient
+    from pfbench.adapters.solver_methods import OptaxOptimizer as OptaxOptimizer
     from pfbench.adapters.solver_methods import PartialFit as PartialFit
     from pfbench.adapters.solver_methods import ScipyMinimize as ScipyMinimize
+    from pfbench.adapters.solver_methods import TorchOptimizer as TorchOptimizer
     from pfbench.adapters.torch_losses import from_loader as from_loader
     from pfbench.adapters.torch_losses import from_module as from_module
     from pfbench.base.function_methods import method_class as method_class
