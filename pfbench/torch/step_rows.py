@@ -14,12 +14,12 @@ from pfbench.testing.inequalities import Direction, compare_direction_to_momentu
 from pfbench.torch.examination import (
     Finding,
     Orthogonaliser,
+    Replicas,
     examine,
     identify_orthogonaliser,
     resolve_method,
 )
 from pfbench.torch.replay import ProductNorm
-from pfbench.torch.replicas import Replicas
 
 torch: Any = import_module("torch")
 _dispatch: Any = import_module("torch.utils._python_dispatch")
