@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from pfbench.base.errors import InputError, WorkerDied, brief_error_text
 from pfbench.runs.engines.engine import RETRIES
-from pfbench.runs.engines.workers import Task, TaskResult, Worker, wait_for_results
+from pfbench.runs.engines.workers import Task, TaskResult, run_tasks
 from pfbench.runs.storage.content_keys import environment, source_digest
 
 REACH = 5.0
@@ -207,7 +207,7 @@ class DaskEngine:
         caller = uuid4().hex
         self._client.subscribe_topic(_TOPIC, lambda event: counts.update([event[1]]))
         futures = self._client.map(
-            partial(_do_with_restarts_in_worker, expected=self._worker_count, folder=os.getcwd()),
+            partial(_do_in_worker, expected=self._worker_count, folder=os.getcwd()),
             range(len(tasks)),
             tasks,
             pure=False,
@@ -277,7 +277,7 @@ def _make_lost_result(index: int, reason: str, retries: int = 0) -> TaskResult:
 # --- on the workers -------------------------------------------------------------------------------
 
 _local = threading.local()
-"""Worker process of each thread of a Dask worker."""
+"""Idle worker process of each thread of a Dask worker."""
 
 
 def _query_process_environment() -> tuple[dict[str, str], str]:
@@ -294,7 +294,7 @@ def _environment_and_source_digest() -> tuple[dict[str, str], str]:
     return environment(), source_digest(frozenset({_MAKING}))
 
 
-def _do_with_restarts_in_worker(
+def _do_in_worker(
     index: int, task: Task, *, expected: tuple[Mapping[str, str], str] | None, folder: str
 ) -> TaskResult:
     """Execute a task in this Dask thread's own process; repeat it if that process was killed.
@@ -311,12 +311,7 @@ def _do_with_restarts_in_worker(
     task = replace(
         task, function=_call_in_folder, arguments=(folder, task.function, task.arguments)
     )
-    result = _run_in_process_of_thread(task)
-    retries = 0
-    while result.status == "lost" and retries < RETRIES:
-        result = _run_in_process_of_thread(task)
-        retries += 1
-    return replace(result, retries=retries)
+    return _run_in_process_of_thread(task, RETRIES)
 
 
 def _call_in_folder(folder: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -325,21 +320,19 @@ def _call_in_folder(folder: str, function: Callable[..., Any], arguments: tuple[
     return function(*arguments)
 
 
-def _run_in_process_of_thread(task: Task) -> TaskResult:
+def _run_in_process_of_thread(task: Task, retries: int = 0) -> TaskResult:
     """Execute a task in this Dask thread's own process, until the task ends or Dask cancels it."""
-    if not hasattr(_local, "worker"):
+    if not hasattr(_local, "idle"):
         # Dask's own processes are daemons, which may have no children; this one ends with it.
         multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
-        _local.worker = Worker()
-    worker: Worker = _local.worker
+        _local.idle = []
     dask: Any = import_module("distributed").get_worker()
     key = dask.get_current_task()
-    worker.start_task(0, task)
-    while True:
-        for result in wait_for_results([worker], 1.0):
-            return result
+
+    def check() -> None:
         existing = dask.state.tasks.get(key)
         if existing is None or existing.state == "cancelled":
-            worker.close(at_once=True)
-            del _local.worker
             raise WorkerDied("Dask cancelled the task.")
+
+    (result,) = run_tasks([task], 1, retries=retries, idle=_local.idle, check=check)
+    return result

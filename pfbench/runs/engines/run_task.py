@@ -67,7 +67,7 @@ def execute_plan(
         run = replace(
             run, status=Status.KILLED
         )  # a limit of this machine says nothing of the method
-    # The point is not stored, and of somebody's own parameters what JSON has no form for is text.
+    # The point is not stored; parameters of a user's method without a form in JSON become text.
     return replace(run, x=None, problem=plan.problem, parameters=as_json_parameters(run.parameters))
 
 

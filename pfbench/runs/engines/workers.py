@@ -102,14 +102,19 @@ class TaskResult:
 
 
 def run_tasks(
-    tasks: Sequence[Task], jobs: int, *, retries: int = 0, idle: "list[Worker] | None" = None
+    tasks: Sequence[Task],
+    jobs: int,
+    *,
+    retries: int = 0,
+    idle: "list[Worker] | None" = None,
+    check: Callable[[], object] | None = None,
 ) -> Iterator[TaskResult]:
     """Execute all tasks in `jobs` processes; yield each result when it is available.
 
     A task whose process was killed by another program is restarted at most `retries` times. If the
     caller stops iterating early, all busy workers are ended. If `idle` is a list, idle workers stay
     in it for the next call, since they have imported their modules. Otherwise idle workers are
-    ended, too.
+    ended, too. `check` is called at least every second, and may raise to end all tasks.
     """
     waiting = list(enumerate(tasks))[::-1]
     lost = [0] * len(tasks)
@@ -124,7 +129,9 @@ def run_tasks(
 
     try:
         while busy := assign_tasks():
-            for result in wait_for_results(busy):
+            if check is not None:
+                check()
+            for result in _wait_for_results(busy):
                 if result.status == "lost" and lost[result.index] < retries:
                     lost[result.index] += 1
                     waiting.append((result.index, tasks[result.index]))
@@ -140,14 +147,14 @@ def run_tasks(
                 worker.close()
 
 
-def wait_for_results(busy: "Sequence[Worker]", patience: float = inf) -> "list[TaskResult]":
-    """Wait until a worker has answered, died or timed out; return the results of such workers.
+def _wait_for_results(busy: "Sequence[Worker]") -> "list[TaskResult]":
+    """Wait for `_POLL` seconds, or until a worker has answered, died or timed out.
 
-    The list is empty if no worker has a result after `patience` seconds.
+    Return the results of such workers.
     """
     until = min(worker.next_check_time() for worker in busy)
     watched = [end for worker in busy for end in worker.wait_handles]
-    ready = wait(watched, min(patience, max(0.0, until - monotonic())))
+    ready = wait(watched, max(0.0, until - monotonic()))
     results = [
         worker.finish_task(answered=not worker.wait_handles.isdisjoint(ready))
         for worker in busy
@@ -259,7 +266,7 @@ class Worker:
             code = self._process.exitcode
             lost = code is not None and -code in _FROM_OUTSIDE
             return self._number, "lost" if lost else "died", None, describe_exit_code(code)
-        except Exception as error:  # of whatever kind: the bytes may be anybody's
+        except Exception as error:  # of any kind, as the bytes are not trusted
             reason = f"its answer cannot be read ({format_error(error)})"
             return self._number, "died", None, reason
 

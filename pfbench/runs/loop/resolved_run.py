@@ -97,7 +97,7 @@ class ResolvedRun:
         epsilon = Selector.parse(self.selector).parameters.get("epsilon")
         if self.schedule != "theory" or not isinstance(epsilon, (int, float)):
             return None
-        if not isinstance(promise, Guarantee):  # somebody's own class may mean another thing by it
+        if not isinstance(promise, Guarantee):  # a user's class may mean something else by it
             return None
         start = self.problem.start() if self.start is None else self.start
         return promise, float(promise.bound(epsilon, self.problem.constants(start)))

@@ -221,7 +221,7 @@ class BuiltProblem:
                 if best_known is None
                 else (check_real("best_known", best_known[0]), str(best_known[1]))
             )
-        except Exception:  # of whatever kind, where the problem is somebody's own
+        except Exception:  # of any kind, from a user's problem
             return None
 
 
@@ -336,7 +336,7 @@ def resolve_with_problem_copy(plan: PlannedRun, code_folder: str = "") -> Resolv
     try:
         on, _ = _build_or_reuse(plan.problem)
         problem = deepcopy(on.problem)
-    except Exception:  # of whatever kind, where somebody's object can not be copied
+    except Exception:  # of any kind, from a user's object that cannot be copied
         problem = select_problem(plan.problem)
     return _resolve(plan, BuiltProblem(problem))
 
