@@ -12,7 +12,6 @@ from pfbench.base.errors import RefusedError
 from pfbench.base.protocols import ASSUMPTIONS, Algorithm, Problem
 from pfbench.base.state import OUTPUT_RULES
 from pfbench.base.status import Status
-from pfbench.checking.examples import convert_point_errors, make_expiring_points_problem
 from pfbench.checking.findings import (
     CheckFailed,
     CheckRunner,
@@ -22,16 +21,16 @@ from pfbench.checking.findings import (
     make_with_defaults,
 )
 from pfbench.checking.traced_runs import (
+    NegatedBackend,
     RunRecord,
     RunRecords,
-    follow_guarded,
-    gradient_entries,
-    points_identical,
-)
-from pfbench.checking.uncounted_calls import (
-    NegatedBackend,
     UncountedCallDetector,
+    convert_point_errors,
+    follow_guarded,
     format_counts,
+    gradient_entries,
+    make_expiring_points_problem,
+    points_identical,
     refuse_uncounted_calls,
 )
 from pfbench.checking.unit_invariance import check_schedule_units, check_unit_invariance

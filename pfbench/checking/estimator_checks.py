@@ -19,7 +19,6 @@ from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
-from pfbench.checking.examples import convert_point_errors, make_expiring_points_problem
 from pfbench.checking.findings import (
     CheckFailed,
     CheckRunner,
@@ -30,12 +29,14 @@ from pfbench.checking.findings import (
     make_with_defaults,
 )
 from pfbench.checking.lines import PointSampler, norm
-from pfbench.checking.traced_runs import gradient_entries
-from pfbench.checking.uncounted_calls import (
+from pfbench.checking.traced_runs import (
     PrivateAccessRecordingOracles,
     UncountedCallDetector,
+    convert_point_errors,
     format_counts,
+    gradient_entries,
     guard_oracles,
+    make_expiring_points_problem,
     refuse_uncounted_calls,
 )
 from pfbench.oracles import Ledger
