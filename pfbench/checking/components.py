@@ -101,11 +101,11 @@ class ComponentChecks(ProblemChecks):
                 a, b = second.directional_derivative(fine[0]), first.directional_derivative(fine[1])
                 if abs(a - b) <= asymmetry / 2.0:
                     continue
-                raise CheckFailed(
+                self.fail(
                     f"component({i}, x) must have a symmetric Jacobian J, as it is a gradient",
                     f"<Ju, w> = {format_brief(a)}, <Jw, u> = {format_brief(b)}",
                     {"x": x, "u": first.y - x, "w": second.y - x},
-                    locate_methods(problem, "component", "batch"),
+                    "component batch",
                 )
 
     def _rounding(self, *points: Floats) -> float:

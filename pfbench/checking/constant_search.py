@@ -18,18 +18,11 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.constants import Constants
+from pfbench.base.sample import Draws
 from pfbench.base.state import Point
-from pfbench.checking.findings import (
-    CheckFailed,
-    CheckSkipped,
-    TimeLimit,
-    format_brief,
-    locate_methods,
-    skip_unless_offered,
-)
+from pfbench.checking.findings import CheckSkipped, TimeLimit, format_brief, skip_unless_offered
 from pfbench.checking.lines import (
     LineSegment,
-    PointSampler,
     ProblemChecks,
     evaluate_value,
     move_point,
@@ -86,8 +79,8 @@ class ConstantSearch(ProblemChecks):
 
     def list_stated_constants(self) -> list[str]:
         """Return the names of the constants that the problem states and that a search can test."""
-        # `SamplerChecks` has the constants of components for a problem without n.
-        left_out = _OF_COMPONENTS if self.problem.n is None else ()
+        # `SamplerChecks` has those of components for a sampler with infinitely many values.
+        left_out = _OF_COMPONENTS if self._component_count is None else ()
         names = (name for name in SEARCHES if name not in left_out)
         return [name for name in names if math.isfinite(getattr(self.constants, name))]
 
@@ -103,17 +96,33 @@ class ConstantSearch(ProblemChecks):
         if excess > 1e-12 * max(1.0, abs(value)):
             derivation = self.constants.derivations.get(name, "")
             from_where = f" ({derivation})" if derivation else ""
-            raise CheckFailed(
+            self.fail(
                 f"{meaning} must not exceed {name} = {format_brief(value)}{from_where}",
                 format_brief(witness.value),
                 witness.arguments,
-                locate_methods(self.problem, "constants"),
+                "constants",
             )
         share = f", {witness.value / value:.3g} of it" if value > 0.0 else ""
-        n = self.problem.n
+        n: Any = self._component_count
         size = self._indices.size if name in _OF_COMPONENTS else n
         few = f" (from {size} of {n} components)" if n is not None and size < n else ""
         return f"stated: {format_brief(value)}; largest value found: {format_brief(witness.value)}{share}{few}"  # noqa: E501
+
+    def check_convexity(self) -> str:
+        """Check that f lies above its tangents, if the problem declares f convex."""
+        problem = self.problem
+        if "convex" not in problem.properties:
+            raise CheckSkipped("the problem's `properties` do not contain convex")
+        witness = _select_largest(self.lower())
+        allowed = 1e-9 * max(1.0, abs(evaluate_value(problem, problem.start())))
+        if witness.value > allowed:
+            self.fail(
+                "f(y) must be >= f(x) + <gradient(x), y - x>, as `properties` say that f is convex",
+                f"f(y) is less, by {format_brief(0.5 * witness.value)} |y - x|^2",
+                witness.arguments,
+                "properties gradient",
+            )
+        return "f lies nowhere below a tangent"
 
     # --- smoothness -------------------------------------------------------------------------------
 
@@ -137,11 +146,11 @@ class ConstantSearch(ProblemChecks):
                 yield Witness(
                     self._remove_rounding(float(sizes[worst]), x, y), {"x": x, "y": y, "i": i}
                 )
-                chosen[i] = max(chosen.get(i, 0.0), float(sizes[worst]) / far)
-        for i in sorted(chosen, key=chosen.__getitem__, reverse=True)[:3]:
-            item = np.array([i])
-            witness = self._find_largest_change_ratio(partial(problem.batch, item), 0.1)
-            yield Witness(witness.value, {**witness.arguments, "i": i})
+                chosen[worst] = max(chosen.get(worst, 0.0), float(sizes[worst]) / far)
+        for k in sorted(chosen, key=chosen.__getitem__, reverse=True)[:3]:
+            component = partial(problem.batch, self._sample(k))
+            witness = self._find_largest_change_ratio(component, 0.1)
+            yield Witness(witness.value, {**witness.arguments, "i": int(self._indices[k])})
 
     def mean_component_change_ratios(self) -> Iterator[Witness]:
         """Yield the mean over components of their largest |grad f_i(x) - grad f_i(y)|/|x - y|.
@@ -165,12 +174,12 @@ class ConstantSearch(ProblemChecks):
                 largest[k] = max(largest[k], witness.value)
                 if not largest[k] <= statement[k] * (1.0 + _SLACK):
                     brief, (_, meaning) = format_brief(float(statement[k])), SEARCHES["L_max"]
-                    raise CheckFailed(
+                    self.fail(
                         f"{meaning} must not exceed {brief}, the smoothness stated for component i "
                         f"= {int(indices[0])}",
                         format_brief(float(largest[k])),
                         witness.arguments,
-                        locate_methods(problem, "component_smoothness"),
+                        "component_smoothness",
                     )
         yield Witness(self._lower_mean_bound(largest), pair)
 
@@ -205,7 +214,7 @@ class ConstantSearch(ProblemChecks):
         for k in TimeLimit(0.2 * self.seconds_per_check).rounds(len(at_x)):
             w = changes[k].reshape(x.shape)
             if w.any():
-                batch = self.problem.batch(self._indices[k : k + 1], x + h * w)
+                batch = self.problem.batch(self._sample(k), x + h * w)
                 u = u + (np.ravel(batch) - at_x[k]).reshape(x.shape)
         return u
 
@@ -375,8 +384,25 @@ class ConstantSearch(ProblemChecks):
         return (change - noise) / far
 
     @cached_property
+    def _component_count(self) -> int | None:
+        """Number of components, or of the values of a sampler; None if it has infinitely many."""
+        atoms = self.problem.atoms if self.problem.n is None else None
+        return self.problem.n if atoms is None else len(atoms.probabilities)
+
+    def _sample(self, k: int) -> Any:
+        """Return a sample that has only component k of `_indices`, or value k of a sampler."""
+        if self.problem.n is None:
+            return Draws(self.problem.atoms.values[k : k + 1], 1)
+        return self._indices[k : k + 1]
+
+    @cached_property
     def _indices(self) -> Integers:
-        """Indices of all components, or of as many random ones as time allows."""
+        """Indices of all components, or of as many random ones as time allows.
+
+        For a sampler, they are those of all values.
+        """
+        if self.problem.n is None:
+            return np.arange(len(self.problem.atoms.probabilities))
         n, x = self.problem.n, self.space.random_member()
         size = int(np.size(self.problem.gradient(keep(x))))
         few = np.arange(min(n, 20))
@@ -392,32 +418,17 @@ class ConstantSearch(ProblemChecks):
 
     def _components(self, x: Point) -> Floats:
         """Return the gradients of the components in `_indices` at x, one in each row."""
-        request, chosen = keep(x), self._indices
-        rows = [self.problem.batch(chosen[k : k + 1], request) for k in range(chosen.size)]
-        return np.array([np.ravel(row) for row in rows])
+        request, samples = keep(x), map(self._sample, range(self._indices.size))
+        return np.array([np.ravel(self.problem.batch(sample, request)) for sample in samples])
 
     def _lower_mean_bound(self, squares: Floats) -> float:
         """Return the mean of `squares`, or a lower confidence limit if components were sampled."""
+        if self.problem.n is None:
+            return float(self.problem.atoms.probabilities @ squares)
         mean, m = float(squares.mean()), squares.size
         if m == self.problem.n:
             return mean
         return max(0.0, mean - _SIGMAS * float(squares.std()) / math.sqrt(m))
-
-
-def check_convexity(problem: Any, space: PointSampler, seconds: float) -> str:
-    """Check that f lies above its tangents, if the problem declares f convex."""
-    if "convex" not in problem.properties:
-        raise CheckSkipped("the problem's `properties` do not contain convex")
-    witness = _select_largest(ConstantSearch(problem, space, seconds).lower())
-    allowed = 1e-9 * max(1.0, abs(evaluate_value(problem, problem.start())))
-    if witness.value > allowed:
-        raise CheckFailed(
-            "f(y) must be >= f(x) + <gradient(x), y - x>, as `properties` say that f is convex",
-            f"f(y) is less, by {format_brief(0.5 * witness.value)} |y - x|^2",
-            witness.arguments,
-            locate_methods(problem, "properties", "gradient"),
-        )
-    return "f lies nowhere below a tangent"
 
 
 SEARCHES: Mapping[str, tuple[Callable[[ConstantSearch], Iterator[Witness]], str]] = (

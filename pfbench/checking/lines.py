@@ -3,9 +3,9 @@
 import itertools
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import unwrap_scalar
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
+from pfbench.checking.findings import CheckFailed, locate_methods
 from pfbench.points import (
     DensePointFormat,
     FactoredMatrix,
@@ -111,6 +112,13 @@ class ProblemChecks:
     def __init__(self, problem: Problem, space: "PointSampler", seconds_per_check: float) -> None:
         self.problem: Any = problem
         self.space, self.seconds_per_check = space, seconds_per_check
+
+    def fail(
+        self, expected: str, observed: str, arguments: Mapping[str, Any], methods: str
+    ) -> NoReturn:
+        """Raise `CheckFailed`; `methods` names the methods of the problem that are at fault."""
+        at_fault = locate_methods(self.problem, *methods.split())
+        raise CheckFailed(expected, observed, arguments, at_fault)
 
 
 class PointSampler:
@@ -275,6 +283,21 @@ def central_difference_at_finest_step(
     rounding = float(np.finfo(float).eps) * norm(path(0.0))
     step = min(max(_FINEST, rounding / rounding_tolerance), _STEPS[-1])  # the finest if it is NaN
     return np.asarray((np.asarray(path(step)) - np.asarray(path(-step))) / (2.0 * step))
+
+
+def deviates_clearly(
+    claimed: Any, expected: Any, allowed: float, path: Callable[[float], Any]
+) -> bool:
+    """Return whether a claimed derivative of `path` at 0 is wrong.
+
+    It must be away from the numerical derivative `expected` by more than `allowed`. The central
+    difference with the finest step must confirm this.
+    """
+    deviation = norm(claimed - expected)
+    if deviation <= allowed or not math.isfinite(deviation):
+        return not deviation <= allowed
+    fine = central_difference_at_finest_step(path, 0.01 * deviation)
+    return not norm(claimed - fine) <= deviation / 2.0
 
 
 def complex_step_derivative(value: Callable[[Any], Any], line: LineSegment) -> float | None:

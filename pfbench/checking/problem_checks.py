@@ -6,7 +6,7 @@ from typing import Any
 
 from pfbench.base.protocols import Problem
 from pfbench.checking.components import ComponentChecks
-from pfbench.checking.constant_search import SEARCHES, ConstantSearch, check_convexity
+from pfbench.checking.constant_search import SEARCHES, ConstantSearch
 from pfbench.checking.findings import (
     CheckFailed,
     CheckRunner,
@@ -54,10 +54,12 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
         ("table", components.check_table),
         ("backend", function.check_backend_matches_problem),
     )
+    # Of finitely many values, `ConstantSearch` computes the moments.
+    moments = (("moments of the draws", sampler.check_constants),)
     of_sampler: tuple[tuple[str, Callable[[], str]], ...] = (
         ("draws", sampler.check_draws),
         ("batch and difference", sampler.check_batches_and_differences),
-        ("moments of the draws", sampler.check_constants),
+        *(moments if getattr(problem, "atoms", None) is None else ()),
         ("mean of the draws", sampler.check_mean),
     )
     for check, point in (
@@ -67,7 +69,7 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
         ("proximal map", lambda: _check_proximal_map(problem, space)),
         ("measures", function.check_measures_at_start),
         ("best known", function.check_best_known),
-        ("convex", lambda: check_convexity(problem, space, _SECONDS)),
+        ("convex", ConstantSearch(problem, space, _SECONDS).check_convexity),
     ):
         look(check, point)
     search = ConstantSearch(problem, space, 2.0 * _SECONDS)

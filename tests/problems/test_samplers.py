@@ -354,8 +354,8 @@ def test_too_small_a_variance_is_found():
     problem = small_regression()
     object.__setattr__(problem, "variance_constants", lambda L_ms: {"sigma2": (1e-3, "wrong")})
     failed = [r for r in check(problem).findings if r.status == "failed"]
-    assert [result.check for result in failed] == ["moments of the draws"]
-    assert "sigma2 must be at most 0.001" in str(failed[0])
+    assert [result.check for result in failed] == ["constant sigma2"]
+    assert "must not exceed sigma2 = 0.001" in str(failed[0])
 
 
 STREAM = np.random.default_rng(8)
