@@ -150,7 +150,7 @@ class Trace:
             self.failure = self.failure or f"{wrong}, (lower, upper) or None"
             return None, None
         if isinstance(result, tuple) and not isinstance(measure, UserMeasure):
-            self.certificates += lower != upper  # how sure the interval of a user's measure is, is unknown
+            self.certificates += lower != upper  # a user's interval states no probability
         return lower, upper
 
 
