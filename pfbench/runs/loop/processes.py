@@ -5,7 +5,6 @@ import errno
 import multiprocessing
 import os
 import re
-import resource
 import select
 import signal
 import struct
@@ -217,6 +216,8 @@ def confine(folder: str, sentinel: int) -> None:
     sentinel
         File descriptor that is ready when the parent of the process has ended.
     """
+    import resource  # Windows has no such module
+
     for name in list(os.environ):
         if name not in _KEPT and not name.startswith(_ARITHMETIC):
             del os.environ[name]
