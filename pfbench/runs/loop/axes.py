@@ -1,10 +1,12 @@
 """Axes of figures: labels of the columns of a trace, and plots of several runs."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pfbench.base.arrays import Floats
 from pfbench.base.counts import OracleKind
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr, unknown_name_error
@@ -82,8 +84,8 @@ def draw_measure(
         if f"{measure}_lower" in curve:
             lower = _drawable_column(curve[f"{measure}_lower"])
             ax.fill_between(calls, lower, upper, color=line.get_color(), alpha=0.3)
-            upper = upper + lower
-        if any(value <= 0 for value in upper if math.isfinite(value)):
+            upper = np.concatenate([upper, lower])
+        if (upper <= 0.0).any():
             ax.set_yscale("linear")
         elif len(ax.lines) == 1:
             ax.set_yscale("log")
@@ -94,15 +96,13 @@ def draw_measure(
     return ax
 
 
-def _drawable_column(column: Iterable[float | None]) -> list[float]:
-    """Return a trace column as floats; finite values are clipped to +-1e250, None becomes NaN."""
-    floats = (math.nan if value is None else float(value) for value in column)
-    return [_clip_to_drawable(value) if math.isfinite(value) else value for value in floats]
+def _drawable_column(column: Sequence[float | None]) -> Floats:
+    """Return a trace column with NaN in place of None and of infinite values.
 
-
-def _clip_to_drawable(value: float) -> float:
-    """Return a number clipped to +-1e250, so that an axis with a margin does not overflow."""
-    return min(max(value, -1e250), 1e250)
+    Other values are clipped to +-1e250, so that an axis with a margin does not overflow.
+    """
+    values = np.array(column, dtype=np.float64)
+    return np.where(np.isfinite(values), values.clip(-1e250, 1e250), np.nan)
 
 
 def check_axis(kind: str, name: Any, existing: Sequence[str]) -> str:
