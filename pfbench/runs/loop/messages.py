@@ -109,7 +109,7 @@ def decode(value: Any, shared: Callable[[str, int], Any], arrays: memoryview) ->
         return value
     ((kind, content),) = value.items()
     if kind == "array":
-        return _decode_array(*content, arrays)
+        return _decode_array(arrays, *content)
     if kind in ("tuple", "list", "dict"):
         items = [decode(item, shared, arrays) for item in content]
         pairs = zip(items[::2], items[1::2], strict=True)
@@ -124,7 +124,7 @@ def decode(value: Any, shared: Callable[[str, int], Any], arrays: memoryview) ->
 
 
 def _decode_array(
-    text: str, shape: list[int], order: Any, offset: int, arrays: memoryview
+    arrays: memoryview, text: str, shape: list[int], order: Any, offset: int
 ) -> np.ndarray[Any, Any]:
     dtype = np.dtype(text)
     if dtype.kind not in _KINDS or order not in ("C", "F"):
