@@ -6,9 +6,9 @@ name ``{seed}`` stands for the run's seed. A run that does not depend on a setti
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -180,25 +180,15 @@ class Study:
         choice = self._choices_by_key.get(
             choice_key(problem.selector, algorithm.selector, setting.values)
         )
+        plan = partial(self._plan_runs, problem, algorithm.selector, setting, self.seeds)
         if choice is None or self.tune is None:
-            plans = tuple(
-                self._make_planned_run(problem, algorithm.selector, setting, k) for k in self.seeds
-            )
-            return dict.fromkeys(targets, plans)
+            return dict.fromkeys(targets, plan({}, self.final_target))
         best = {
             target: choice.best_trial(self.tune.target_index(target or self.final_target))
             for target in targets
         }
         hardest = {id(trial): target for target, trial in best.items()}
-        planned_runs = {}
-        for trial in {id(trial): trial for trial in best.values()}.values():
-            point = Setting(setting.title, {**setting.values, **trial.values})
-            runs = (
-                self._make_planned_run(problem, algorithm.selector, point, seed)
-                for seed in self.seeds
-            )
-            planned_runs[id(trial)] = tuple(replace(run, stop=hardest[id(trial)]) for run in runs)
-        return {target: planned_runs[id(trial)] for target, trial in best.items()}
+        return {target: plan(trial.values, hardest[id(trial)]) for target, trial in best.items()}
 
     def all_plans(
         self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
@@ -207,28 +197,36 @@ class Study:
         planned_runs = dict.fromkeys(self.plans_by_target(problem, algorithm, setting).values())
         return tuple(plan for plans in planned_runs for plan in plans)
 
-    def _make_planned_run(
-        self, problem: LabelledSelector, algorithm: str, setting: Setting, seed: int
-    ) -> PlannedRun:
+    def _plan_runs(
+        self,
+        problem: LabelledSelector,
+        algorithm: str,
+        setting: Setting,
+        seeds: Sequence[int],
+        tuned: Values,
+        stop: Stop | None,
+    ) -> tuple[PlannedRun, ...]:
+        """Return the planned run for each seed, with the given values of tuned parameters."""
         location, giver = f"study {self.key or self.title!r}", f"the setting {setting.title!r}"
-        values = tuple((name, str(value)) for name, value in setting.values.items())
-        texts = _fill_templates(
-            (problem.selector, algorithm, self.frequency, self.budget),
-            (*values, ("seed", str(seed))),
-            location,
-            giver,
-        )
-        return PlannedRun(
-            check_selector("problem", canonical_selector(texts[0])),
-            check_selector("algorithm", canonical_selector(texts[1])),
-            seed,
-            self.recorded_measures,
-            resolve_frequency(location, texts[2]),
-            _budget(texts[3]) if texts[3] else None,
-            self.final_target,
-            self.time_limit,
-            self.memory_limit,
-        )
+        values = {**setting.values, **tuned}
+        templates = (problem.selector, algorithm, self.frequency, self.budget)
+        planned_runs = []
+        for seed in seeds:
+            pairs = tuple((name, str(value)) for name, value in {**values, "seed": seed}.items())
+            texts = _fill_templates(templates, pairs, location, giver)
+            planned_run = PlannedRun(
+                check_selector("problem", canonical_selector(texts[0])),
+                check_selector("algorithm", canonical_selector(texts[1])),
+                seed,
+                self.recorded_measures,
+                resolve_frequency(location, texts[2]),
+                _budget(texts[3]) if texts[3] else None,
+                stop,
+                self.time_limit,
+                self.memory_limit,
+            )
+            planned_runs.append(planned_run)
+        return tuple(planned_runs)
 
     @cached_property
     def _choices_by_key(self) -> dict[tuple[str, ...], TuningChoice]:
@@ -250,12 +248,8 @@ class Study:
             *method.grid_points(self.tune.trials),
             *(choice.points_beyond if choice else ()),
         ]:
-            other_setting = Setting(setting.title, {**setting.values, **point})
-            runs = (
-                self._make_planned_run(problem, method.selector, other_setting, seed)
-                for seed in self.tune.seeds
-            )
-            yield point, tuple(replace(run, stop=self.tune.targets[-1]) for run in runs)
+            seeds, stop = self.tune.seeds, self.tune.targets[-1]
+            yield point, self._plan_runs(problem, method.selector, setting, seeds, point, stop)
 
     def iterate_tuned(self) -> Iterator[tuple[LabelledSelector, TunedMethod, Setting]]:
         """Yield each tuned method on each problem at each setting."""
