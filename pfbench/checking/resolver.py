@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from itertools import chain
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -201,20 +202,13 @@ def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
             result = result.with_selector(selector.name, selector.parameters)
         return subject, result, kind
     statement, _, name = selector.name.rpartition(":")
-    catalogues = {key: kind.catalogue for key, kind in _OF_KINDS.items()}
-    kind = (
-        kind
-        or statement
-        or next((catalogue for catalogue in catalogues if name in catalogues[catalogue]), None)
-    )
-    if kind is None:
-        raise unknown_name_error(
-            "name", name, [name for names in catalogues.values() for name in names]
-        )
-    if name not in catalogues[kind]:
-        raise unknown_name_error(kind, name, catalogues[kind])
-    plain = Selector(name, selector.parameters, selector.texts)
-    return subject, _OF_KINDS[kind].load(plain), kind
+    kind = kind or statement
+    catalogues = {key: _OF_KINDS[key].catalogue for key in ([kind] if kind else _OF_KINDS)}
+    for key, catalogue in catalogues.items():
+        if name in catalogue:
+            plain = Selector(name, selector.parameters, selector.texts)
+            return subject, _OF_KINDS[key].load(plain), key
+    raise unknown_name_error(kind or "name", name, list(chain.from_iterable(catalogues.values())))
 
 
 def _load_builtin_algorithm(selector: Selector) -> Any:
