@@ -90,7 +90,7 @@ def _join_body(match: re.Match[str]) -> str:
 
 def _is_used(block: str, blocks: Sequence[str]) -> bool:
     """Return whether another block of the script uses the name that `block` defines."""
-    match = re.match(r"(?:def )?(\w+)", block)
+    match = re.match(r"(?:def |class )?(\w+)", block)
     rest = (other for other in blocks if other is not block)
     return match is not None and any(re.search(rf"\b{match[1]}\b", text) for text in rest)
 

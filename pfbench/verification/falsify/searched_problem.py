@@ -175,17 +175,50 @@ class SearchedProblem(IndexSampling):
 
     def batch(self, sample: Any, x: Any) -> Any:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
-        indices, counts = getattr(sample, "indices", sample), getattr(sample, "counts", cycle([1]))
-        pairs = zip(indices, counts, strict=False)
-        return sum(count * self.component(int(i), x) for i, count in pairs) / len(sample)
+        return _sample_mean(sample, lambda i: self.component(i, x))
 
     def difference(self, sample: Any, x: Any, y: Any) -> Any:
         """Return the sample mean of grad f_i(x) - grad f_i(y), shape (d,)."""
         return self.batch(sample, x) - self.batch(sample, y)
 
+    def table(self, x: Any) -> "SearchedTable":
+        """Return a SAGA table that stores the gradient of every component at x."""
+        return SearchedTable(self, x)
+
     def prox(self, x: Any, g: Any, lam: Any) -> Any:
         """Return the projection of x - lam g onto the set."""
         return self.set.project(x - lam * g)
+
+
+def _sample_mean(sample: Any, vector_of: Callable[[int], Any]) -> Any:
+    """Return the mean of the vectors of the sampled components."""
+    indices, counts = getattr(sample, "indices", sample), getattr(sample, "counts", cycle([1]))
+    pairs = zip(indices, counts, strict=False)
+    return sum(count * vector_of(int(i)) for i, count in pairs) / len(sample)
+
+
+class SearchedTable:
+    """SAGA table of the component gradients of a searched problem, in any arithmetic."""
+
+    def __init__(self, problem: SearchedProblem, x: Any) -> None:
+        self._problem = problem
+        self._gradients = [problem.component(i, x) for i in range(problem.n)]
+
+    @property
+    def mean(self) -> Any:
+        """Mean of all stored gradients, shape (d,)."""
+        return sum(self._gradients) / self._problem.n
+
+    def difference(self, sample: Any, x: Any) -> Any:
+        """Return the mean over the sample of (grad f_i(x) - stored gradient of f_i)."""
+        return self._problem.batch(sample, x) - _sample_mean(sample, self._gradients.__getitem__)
+
+    def replace(self, sample: Any, x: Any) -> Any:
+        """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i."""
+        change = self.difference(sample, x)
+        for i in map(int, getattr(sample, "indices", sample)):
+            self._gradients[i] = self._problem.component(i, x)
+        return change
 
 
 def _complete_offsets(n: int, rows: Any, zeros: Any, number: Callable[[Any], Any]) -> list[Any]:

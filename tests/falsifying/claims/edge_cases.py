@@ -147,6 +147,30 @@ class Sampled(Descent):
             yield pf.State(x, at, g)
 
 
+class Tabled(Sampled):
+    """Moves along the estimate of SAGA."""
+
+    requires = frozenset({"table", "smooth"})
+
+    def run(self, ask, x, rng):
+        table = ask.table(x)
+        for _ in range(self.iterations):
+            g = table.mean + table.replace(rng.integers(ask.n, size=1), x)
+            at, x = x, x - self.step * g
+            yield pf.State(x, at, g)
+
+
+class Coins(Sampled):
+    """Doubles a step, or makes none, by the same random number."""
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            coin = rng.random()
+            factor = 0 if coin < 1 / 3 else 2 if coin >= 1 / 2 else 1
+            x = x - factor * self.step * ask.gradient(x)
+            yield pf.State(x)
+
+
 class Vertices(Descent):
     """Moves towards a vertex."""
 
@@ -164,18 +188,24 @@ def gap_at_new_point(problem, x, y):
     return pf.inner(g, y) - pf.inner(g, problem.lo(g))
 
 
-SAMPLED = Claim(
-    name="sampled",
-    statement="E f(x_T) - f* <= delta/8",
-    algorithm=Sampled,
-    assumptions=("f strongly convex",),
-    check=bound(
-        lambda c, a: c.delta / 8,
-        "suboptimality",
-        statistic="last",
-        parameters=lambda c, T=4: {"iterations": T, "step": 1 / (2 * c.L_f)},
-    ),
-)
+def eighth(name, method):
+    """Return a false claim on a method that draws."""
+    return Claim(
+        name=name,
+        statement="E f(x_T) - f* <= delta/8",
+        algorithm=method,
+        assumptions=("f strongly convex",),
+        check=bound(
+            lambda c, a: c.delta / 8,
+            "suboptimality",
+            statistic="last",
+            parameters=lambda c, T=4: {"iterations": T, "step": 1 / (2 * c.L_f)},
+        ),
+    )
+
+
+SAMPLED, TABLED = eighth("sampled", Sampled), eighth("tabled", Tabled)
+COINS = eighth("coins", Coins)
 
 VERTEX = Claim(
     name="vertex",
