@@ -211,7 +211,8 @@ def _iterate_bound_functions(
     elif isinstance(check, Bound):
         named = QUANTITIES.get(check.quantity) if isinstance(check.quantity, str) else None
         bounds = claim.units.get("of", named)
-        times: list[tuple[int, ...]] = [(1,), (7,)] if check.statistic in EACH else [()]
+        times: list[tuple[int, ...]] = [(k + check.first,) for k in (1, 7)]
+        times = times if check.statistic in EACH else [()]
         for (name, bound), time in product(check.bounds.items(), times):
 
             def bound_value(scaling: Scaling, upper: Any = bound, t: Any = time) -> Any:

@@ -259,6 +259,13 @@ def test_conditions_are_kept_and_unknown_ones_make_candidates():
     assert search(edge("ODD"), seconds=4, allow=("f is pleasant",)).verdict == "violated"
 
 
+def test_a_bound_is_searched_from_its_first_t_on():
+    assert search(edge("EARLY"), seconds=2).t == 0
+    late = search(edge("LATE"), seconds=2)
+    assert late.verdict == "not falsified"
+    assert 0.5 < late.ratio <= 1
+
+
 def test_a_mean_that_cannot_be_enumerated_is_tested_by_an_e_process():
     found = search(edge("MEAN"), seconds=12)
     assert found.verdict == "violated"

@@ -342,7 +342,7 @@ class MethodOnInstance(MethodOnProblem):
                 break
             if statistic == "least":
                 value = lower = value if lower is None else min(lower, value)
-            bound = self.bound_value(t)
+            bound = self.bound_value(t) if t >= self.statement.check.first else math.inf
             results += [_make_ratio(value, bound, t, t + 1)] if bound != math.inf else []
         if not results:
             raise Skip("the bound is infinite at each step, or the method makes no step")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.base.checks import check_choice
+from pfbench.base.checks import check_choice, check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.status import Verdict
 from pfbench.points import keep
@@ -152,8 +152,8 @@ class Bound(StatementCheck):
         Raises
         ------
         InputError
-            If an instance does not fit the method, the quantity is unknown, or a bound is not a
-            positive number.
+            If an instance does not fit the method, the quantity is unknown, a bound is not a
+            positive number, or `first` is not reached.
         """
         for case in self.iterate_runnable_cases(trial):
             for bound in self.bounds.values():
@@ -226,7 +226,13 @@ class Bound(StatementCheck):
     def _measure_run(
         self, trial: Trial, case: MethodOnProblem, seed: int
     ) -> Iterator[tuple[int, float]]:
-        """Yield (t, measured quantity) for each step t of a run."""
+        """Yield (t, measured quantity) for each step t of a run for which a bound is stated."""
+        measured = self._measure_all_steps(trial, case, seed)
+        return (pair for pair in measured if pair[0] >= self.first)
+
+    def _measure_all_steps(
+        self, trial: Trial, case: MethodOnProblem, seed: int
+    ) -> Iterator[tuple[int, float]]:
         moves = trial.follow_with_previous_point(case.problem, case.algorithm, seed)
         moves = islice(moves, case.steps)
         if self.statistic == "step":

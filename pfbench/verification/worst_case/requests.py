@@ -177,7 +177,7 @@ def iterate_claim_worst_cases(
         )
     own = claim_method(claim)
     report = {"measure": check.quantity, "over": _OVER[check.statistic]} | dict(overrides)
-    for N in range(1, (FULL if full else QUICK) + 1):
+    for N in range(1 + check.first, (FULL if full else QUICK) + 1):
         constants = _constants(_function_class(report, own))
         with blame_user_code(f"the claim {claim.name}"):
             parameters = _claim_parameters_at_horizon(setting, constants, N)

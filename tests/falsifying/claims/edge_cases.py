@@ -73,13 +73,15 @@ def square(problem, x):
     return g @ g
 
 
-def claim(name, upper, method=Descent, assumptions=(), statistic="mean", statement="a bound"):
+def claim(
+    name, upper, method=Descent, assumptions=(), statistic="mean", statement="a bound", first=0
+):
     return Claim(
         name=name,
         statement=statement,
         algorithm=method,
         assumptions=assumptions,
-        check=bound(upper, square, statistic=statistic, parameters=steps),
+        check=bound(upper, square, statistic=statistic, parameters=steps, first=first),
     )
 
 
@@ -110,6 +112,8 @@ SINGLE = claim(
     statistic="every",
     statement="E|g|^2 <= L for some T",
 )
+EARLY = claim("early", lambda c, a, t: c.L_f * c.delta, statistic="least")
+LATE = claim("late", lambda c, a, t: c.L_f * c.delta, statistic="least", first=1)
 COUNT = Claim(
     name="count", statement="cost", algorithm=Descent, check=counts(lambda c, a: {"fo": 1})
 )

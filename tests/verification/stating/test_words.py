@@ -25,6 +25,7 @@ from pfbench.problems.base import FiniteSum
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.subject import Subject
+from pfbench.verification.trial import Trial
 
 
 class Parabolas(FiniteSum):
@@ -228,6 +229,20 @@ def test_the_least_so_far_begins_with_the_start():
     _, found = verdict(check, Parabolas())
     assert found.measured["ratio"] == 1.0
     assert found.measured["checks"] == 6
+
+
+def test_a_bound_is_tested_from_its_first_t_on():
+    """Gradient descent multiplies x by 0.8; the bound is infinite at t = 0."""
+    late = {"statistic": "least", "parameters": SMALL}
+    check = bound(lambda c, a, t: 1.0 / t, square, first=1, **late)
+    kind, found = verdict(check, Parabolas(), algorithm=Descent)
+    assert (kind, found.measured["checks"]) == ("within-10", 2)
+    assert found.measured["ratio"] == pytest.approx(2 * 0.8**4)
+    too_late = claim(bound(lambda c, a, t: 1.0, square, first=3, **late), Parabolas())
+    with pytest.raises(InputError, match="makes 3 steps"):
+        too_late.check.check(Trial(too_late))
+    with pytest.raises(InputError, match="leave first out"):
+        bound(lambda c, a: 1.0, square, first=1)
 
 
 def test_calls_and_own_constants_make_nothing_tight():
