@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -74,7 +75,7 @@ class Entry:
         """Largest ratio of the measured quantity to its bound, as a float."""
         return float(self.result.ratio)
 
-    @property
+    @cached_property
     def kind(self) -> tuple[Any, ...]:
         """Key of similar entries: family, set, sizes, and number of parameters divided by 4."""
         g = self.genome

@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -237,7 +237,8 @@ class Search:
                 apply_first((best.genome, T) for T in (*_HORIZONS, t) if T < best.T)
             while apply_first((new, best.T) for new in genomes.simplify_structure(best.genome)):
                 pass
-            for k in range(len(genomes.list_positions(best.genome))):
+            numbers = genomes.list_positions(best.genome)
+            for k in [k for k, (container, key) in enumerate(numbers) if container[key]]:
                 apply_first((new, best.T) for new in genomes.simplify_number(best.genome, k))
         return best
 
@@ -297,7 +298,9 @@ class SavedSearch:
 
 
 def _encode(value: Any) -> Any:
-    return vars(value) if isinstance(value, Entry | Ratio | SearchReport) else float(value)
+    if not isinstance(value, Entry | Ratio | SearchReport):
+        return float(value)
+    return {item.name: getattr(value, item.name) for item in fields(value)}
 
 
 def _decode(record: dict[str, Any]) -> Any:
