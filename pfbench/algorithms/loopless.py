@@ -80,10 +80,10 @@ def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
 
 
 def max_step_schedule(error_constant: float, L: float, h0: float, epsilon: float) -> dict[str, Any]:
-    """Return the largest step that an error constant allows, and the number of iterations.
+    """Return step and number of iterations for the constant in a bound of gradient errors.
 
-    `error_constant` is the constant c^2 of the module's bound. The number T of iterations is the
-    least with 2 h0/(eta T) <= epsilon^2 for the step eta.
+    `error_constant` is the constant c^2 of the module's bound. The step eta is the largest that the
+    bound allows. The number T of iterations is the least with 2 h0/(eta T) <= epsilon^2.
     """
     step = 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * error_constant)))
     return {"step": step, "iterations": max(1, round_up(2.0 * h0 / (step * epsilon**2)))}
@@ -169,7 +169,7 @@ class LSVRGMethod(LooplessMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for accuracy epsilon: batch n^(2/3), probability min(1, 2 n^(-1/3)).
+        """Return the method with batch n^(2/3), and snapshot probability min(1, 2 n^(-1/3)).
 
         With these, c <= 1.
         """

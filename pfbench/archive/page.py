@@ -48,7 +48,7 @@ def count_caught_and_catchable_faults(fields: Mapping[str, Any]) -> tuple[int, i
 
 
 def tightness(verdict: Mapping[str, Any]) -> float | None:
-    """Return the largest tightness ratio in a verdict on a bound; None for other kinds of claim."""
+    """Return a verdict's largest ratio of measured value to bound; None if there is no bound."""
     measured = verdict["measured"]
     names = [name for name in measured if name.rpartition(": ")[2] == "ratio"]
     numbers = [measured[name] for name in names if isinstance(measured[name], int | float)]

@@ -249,7 +249,7 @@ def _load_builtin_penalty(selector: Selector) -> Any:
 
 
 def _default_parameters(entry: Any, selector: Selector) -> dict[str, Any]:
-    """Return the parameters of a set or penalty: stated ones, and test values of required ones."""
+    """Return a set's or penalty's parameters: the selector's, and test values for missing ones."""
     needed = {name for name, parameter in entry.parameters().items() if parameter.is_required}
     usual = {"k": 2, "groups": 2}
     return {name: usual[name] for name in usual if name in needed} | dict(selector.parameters)

@@ -54,7 +54,7 @@ def check_unit_invariance(runs: RunRecords) -> str:
         If no combination of units leaves the run unchanged, or points are not arrays.
     """
     if not isinstance(runs.problem.start(), np.ndarray):
-        raise CheckSkipped("units are checked only for points that are arrays")
+        raise CheckSkipped("changing the units of f and x needs a problem whose points are arrays")
     location = tuple(find_absolute_numbers(type(runs.algorithm)))
     with np.errstate(all="ignore"):  # in the wrong units a run may diverge
         return _check_runs_in_other_units(runs, location)

@@ -128,7 +128,7 @@ def sum_of_values(x: Floats, length: int, scale: float) -> float:
 def add_gradients(
     indices: Integers, weights: Floats, x: Floats, length: int, scale: float, g: Floats
 ) -> None:
-    """Add weight * grad H_T(scale * block of x) to the block of g, for each sampled block."""
+    """Add weight * gradient of the zero chain at scale * block of x to g, for sampled blocks."""
     check_size(x, g.size)
     slopes = np.empty(length)
     for s in range(indices.size):

@@ -375,7 +375,10 @@ def add_hessian_vector_products(
 def move_components_to_slot(
     indices: Integers, slot: int, slot_of_component: Integers, slot_sizes: Integers
 ) -> None:
-    """Assign components to a slot, counting repeated indices once, and update the slot sizes."""
+    """Assign components to a slot, the number of their shared array; update the slot sizes.
+
+    A repeated index counts once.
+    """
     for s in range(indices.size):
         i = check_index(indices[s], slot_of_component.size)
         if slot_of_component[i] != slot:

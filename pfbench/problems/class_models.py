@@ -133,7 +133,7 @@ class MulticlassLogistic(MatrixModel):
         return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
 
     def add_gradients(self, rows: tuple[Floats, Integers], slopes: Floats, g: Floats) -> None:
-        """Add the sum of the rows' loss gradients to g, an array of the transposed shape."""
+        """Add the sum of the rows' loss gradients to g, with the shape of a transposed point."""
         g += slopes.T @ rows[0]
 
     @cached_property
@@ -335,7 +335,7 @@ class MultitaskSigmoid(MatrixModel):
         return curvatures * self._apply_loop(multitask_kernels.write_products, rows, u_transposed)
 
     def add_gradients(self, rows: Integers, slopes: Floats, g: Floats) -> None:
-        """Add the sum of the rows' loss gradients to g, an array of the transposed shape."""
+        """Add the sum of the rows' loss gradients to g, with the shape of a transposed point."""
         multitask_kernels.add_rows(self._data, rows, slopes[:, 0], g)
 
     def _apply_loop(self, loop: Callable[..., None], rows: Integers, view: Floats) -> Floats:

@@ -137,7 +137,7 @@ class FiniteSumChain(FiniteSum):
 
     @cached_property
     def _gradient_factor(self) -> float:
-        """Factor by which the gradient of a zero chain is multiplied in its component f_i."""
+        """Factor of the zero chain's gradient in the gradient of a component f_i."""
         return self.value_factor / self.beta
 
     def value(self, x: Floats) -> float:

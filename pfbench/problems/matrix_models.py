@@ -215,7 +215,7 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def add_gradients(self, rows: Any, slopes: Floats, g: Floats) -> None:
-        """Add the sum of the rows' loss gradients to g, an array of the transposed shape.
+        """Add the sum of the rows' loss gradients to g, with the shape of a transposed point.
 
         The loss derivatives of the rows are passed as `slopes`.
         """

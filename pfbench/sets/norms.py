@@ -240,7 +240,7 @@ class NormProduct(NormBall):
 
     @property
     def max_norm(self) -> float:
-        """Exact largest Euclidean norm of a point of the ball, which equals zeta."""
+        """Exact largest Euclidean norm of a point of the ball: zeta, the maximum of |x|_*/|x|_2."""
         return self.zeta
 
     @property

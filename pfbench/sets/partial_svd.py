@@ -117,7 +117,9 @@ def _is_remainder_below(
 
 
 class _KrylovSpace:
-    """Orthonormal bases U and V of growing block Krylov spaces of a matrix Y, with ``Y V = U B``.
+    """Orthonormal bases U and V of growing block Krylov spaces of a matrix Y.
+
+    They satisfy ``Y V = U B`` for a banded matrix B.
 
     Attributes
     ----------

@@ -375,7 +375,7 @@ def _identify_steps(
 def identify_orthogonaliser(
     replicas: Replicas, group: Settings, specification: Settings
 ) -> tuple[Orthogonaliser | None, list[Finding]]:
-    """Return the orthogonaliser and scale identified from the first step of a copy, and findings.
+    """Return orthogonaliser and scale, by the first step of an optimiser's copy, and findings.
 
     In the first step, every form of momentum is a multiple of the gradient. The orthogonaliser is
     None if it cannot be identified.

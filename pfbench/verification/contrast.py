@@ -42,7 +42,7 @@ class ExaminationEvidence:
         return self.printed_fails and self.corrected_holds
 
     def with_ratios_under_other_readings(self, readings: Mapping[str, float]) -> Self:
-        """Return a copy with added ratios measured/bound, one for each alternative reading.
+        """Return a copy with the ratio measured/bound for each other reading of a printed bound.
 
         `readings` maps the name of each other reading of the bound to its ratio.
         """

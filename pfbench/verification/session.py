@@ -202,7 +202,7 @@ class Session:
     def _outcomes(
         self, requests: Sequence[_Request[Outcome]], ranks: Sequence[Any] | None = None
     ) -> list[Outcome]:
-        """Run all requests or load their results, sorted by `ranks` or else the longest first."""
+        """Run or load all requests, in the order of `ranks`; by default, begin with the longest."""
         by = ranks or [-request.seconds for request in requests]
         order = sorted(range(len(requests)), key=by.__getitem__)
         results: dict[int, Outcome] = {}

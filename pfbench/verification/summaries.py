@@ -35,7 +35,7 @@ def describe_worst_ratio(measured: Mapping[str, Any]) -> str:
 
 
 def summarise_ratios(measured: Mapping[str, Any]) -> str:
-    """Return the highest ratio of measured value to bound as text, or else the exponents."""
+    """Return the highest ratio of measured value to bound as text, or else fitted exponents."""
     ratios = _finite_ratios_by_part(measured)
     if not ratios:
         return summarise_main_numbers(measured)

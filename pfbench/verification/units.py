@@ -280,7 +280,10 @@ def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit
         return constants * scaling.factor(_find_known_unit("constants", units))
     parts = _fields_by_name(constants)
     if parts is None:
-        raise InputError(f"the units of constants of type {type(constants).__name__} are not known")
+        raise InputError(
+            f"the units of constants of type {type(constants).__name__} are not known: use a dict "
+            "or a named tuple, which name each constant"
+        )
     all_units = {**CONSTANTS, **units}
     floats = [name for name, value in parts.items() if is_float(value)]
     scaled = scaling.numbers(parts, {name: _find_known_unit(name, all_units) for name in floats})

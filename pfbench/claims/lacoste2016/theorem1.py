@@ -56,7 +56,7 @@ def min_decrease(gap: float, C: float) -> float:
 
 
 def unit_bound_of_decrease_ratio(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return 1, the bound of the ratio of the decrease that (9) promises to the actual decrease."""
+    """Return 1, the bound of the decrease promised by lacoste2016 (9) over the actual decrease."""
     return 1.0
 
 

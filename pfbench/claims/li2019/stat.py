@@ -197,9 +197,9 @@ def examine_squared_norm(
 
 
 def _ratio_of_squared_distance_to_bound(share: float) -> float:
-    """Return the squared distance to the minimiser divided by its corrected bound 4 eps_stat^2.
+    """Return the squared distance to the minimiser, divided by its corrected bound.
 
-    The corrected statistical error eps_stat has the factor 8.
+    The bound is 4 eps_stat^2, where the corrected statistical error eps_stat has the factor 8.
     """
     error = shared_runs.error_squared_of_biased_minimiser(_WIDE, 1, share)
     return _compute_squared_distance(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)

@@ -142,7 +142,10 @@ OPTIMISTIC: Bounds = MappingProxyType({"printed": paper_short_gap_bound})
 def check_gaps(
     trial: Trial, *, follow: Callable[[Trial, Problem], Gaps], bounds: Bounds, is_path: bool = True
 ) -> Evidence:
-    """Test in each step that the gap is within `bounds`, and the ratio from `follow` at most 1."""
+    """Test that each gap is within `bounds`, and each ratio of an inequality's sides at most 1.
+
+    `follow` yields the number t, the gap and the ratio of each step.
+    """
     ratios: dict[str, list[float]] = {}
     for instance in trial.claim.instances:
         name = instance.label

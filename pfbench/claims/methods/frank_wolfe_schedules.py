@@ -112,7 +112,7 @@ def page_fw_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def lsvrg_fw_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of L-SVRG-FW: probability min(1, 2 n^(-1/3)), batch n^(2/3)/2.
+    """Return L-SVRG-FW's parameters: batch n^(2/3)/2, snapshot probability min(1, 2 n^(-1/3)).
 
     The constant of the gradient errors follows from the mean square of the snapshot's age.
     """
@@ -166,7 +166,7 @@ def one_sfw_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def momentum_sfw_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the smallest number T of iterations of momentum SFW with bound at most epsilon.
+    """Return momentum SFW's smallest T for which the bound of f(x_T) - min f is at most epsilon.
 
     The bound is (6/5) D (sigma + 2.06 L_f D) T^(-1/3) + 2 L_f D^2/(T+1).
     """
@@ -243,7 +243,7 @@ def nfwu_casvrg_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def nfwu_caspiderg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with CASPIDERG; for small epsilon, they have other formulas.
+    """Return the parameters of NFWU with CASPIDERG, by one of two formulas, depending on epsilon.
 
     Where table 1 has S = 1, S is 2, the smallest integer above 4/3.
     """

@@ -86,7 +86,7 @@ def sarah_bound(c: Constants, p: float) -> float:
 
 
 def sarah_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return SARAH's parameters for one loop: batch sqrt n, and the least length p to epsilon.
+    """Return SARAH's parameters for one loop: batch sqrt n, least length p for accuracy epsilon.
 
     The length p must satisfy 2 h0/(eta p) <= epsilon, which decreases as 1/sqrt p for large p.
     """

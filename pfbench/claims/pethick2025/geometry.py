@@ -286,7 +286,7 @@ class FaultyZetaByDiameter(FaultyBallProblem):
 
         @property
         def zeta(self) -> float:
-            """Twice the true zeta, as if a diameter took the place of the radius."""
+            """Twice the true zeta = max |g|_*/|g|_2: the diameter takes the place of the radius."""
             return 2.0 * float(self._original.zeta)
 
 

@@ -89,7 +89,7 @@ def distant_centre_instance(K: int, size: float) -> HorizonProblem:
 
 
 def _cube_quadratic(K: int, weights: Floats, centre: Floats, noise: Floats) -> HorizonProblem:
-    """Return a quadratic on the cube [-1, 1]^d, from the corner (-1, ..., -1)."""
+    """Return a quadratic on the cube [-1, 1]^d, started at the corner (-1, ..., -1)."""
     d = weights.size
     plain = SeparableQuadratic(
         set=LinfBall(d, 1.0), start_point=-np.ones(d), noise=noise, weights=weights, centre=centre

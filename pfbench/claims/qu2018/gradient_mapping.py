@@ -238,7 +238,7 @@ class ScheduleSweep:
     def decide_exponent_by_best_steps(
         self, rows: SeedRows[int, list[RunCost]], claimed: float
     ) -> dict[str, Decision]:
-        """Decide how SFO calls to the target grow in 1/epsilon, with the best step size of a grid.
+        """Decide whether SFO calls grow as (1/epsilon)^claimed, with the best step size of a grid.
 
         For each run the best schedule of a small grid counts; `rows` are the runs of the theorem's
         schedule. The result is empty for quick effort, and for a method without the parameter

@@ -180,7 +180,7 @@ def _make_row(
     uses_last_iterate: bool = False,
     **fields: Any,
 ) -> TableRow:
-    """Return a row from its fields in ``table1.toml``.
+    """Return a method's row of claimed exponents, from its fields in ``table1.toml``.
 
     Fits use fewer than two decades where the number of calls grows fast.
     """

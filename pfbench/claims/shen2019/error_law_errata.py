@@ -86,7 +86,7 @@ def _unequal_rows(rng: np.random.Generator) -> Floats:
 
 
 def _component_differences(problem: LinearModel, x: Floats, y: Floats) -> Floats:
-    """Return grad f_i(x) - grad f_i(y) for each component i, in one variable, shape (n,)."""
+    """Return grad f_i(x) - grad f_i(y) for each i, shape (n,); the problem has one variable."""
     return np.array([problem.difference(np.array([i]), x, y)[0] for i in range(problem.n)])
 
 

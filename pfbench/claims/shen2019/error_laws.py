@@ -118,7 +118,7 @@ def _decide_inequality_in_j(trial: Trial, estimator: str) -> statistics.Decision
 
 
 def _errors_and_bounds_by_array(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
-    """Return exact mean squared errors and their bounds, at each t of two epochs.
+    """Return an estimator's exact mean squared errors, and their bounds, at each t of two epochs.
 
     Each draw is one of 2^_BITS components, taken from an orthogonal array.
     """
@@ -134,7 +134,10 @@ def _errors_and_bounds_by_array(trial: Trial, estimator: str) -> tuple[Floats, F
 
 
 def _errors_and_bounds_over_draws(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
-    """Return exact mean squared errors and their bounds at each t of an epoch, over all draws."""
+    """Return an estimator's exact mean squared errors, and their bounds, at each t of an epoch.
+
+    The means are over all possible draws.
+    """
     S, p, T, eta = 2, 3, 3, 1e-6
     problem = FEWEST[estimator]()
 

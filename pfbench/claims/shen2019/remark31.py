@@ -38,7 +38,10 @@ LEVEL = 1.5
 
 
 def check_best_of_runs(trial: Trial) -> Evidence:
-    """Test the choice of the best of several runs: its cost, and how often the gap is > 4 eps D."""
+    """Test the cost of choosing the best of several runs, and how often its gap is too large.
+
+    A gap above 4 epsilon D is too large, for the accuracy epsilon and the diameter D.
+    """
     problem, epsilon = VALLEY(), 1.0
     constants = problem.constants(problem.start())
     k = restart_count(PROBABILITY)

@@ -174,7 +174,7 @@ def _gaps_and_squared_errors(
 
 
 def _decide_condition_9_on_path(trial: Trial, estimator: str) -> Decision:
-    """Decide whether the error is <= epsilon^2/4 at the end of an epoch, on the worst-case path.
+    """Decide whether squared gradient errors at epoch ends are <= epsilon^2/4 on the worst path.
 
     There, j = p-1.
     """

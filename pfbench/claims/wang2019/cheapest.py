@@ -33,7 +33,7 @@ PERIODS = (1, 2)
 
 
 def turning(n: int = 400, curvature: float = 4.0, d: int = 64) -> RotatingBowl:
-    """Return a rotating bowl with L = 1, on which the gradient decays slowly and errors persist.
+    """Return a rotating bowl with L = 1: gradients decay slowly, and errors of estimates remain.
 
     With step size 1/2, the gradient shrinks by the factor e in (2/curvature) sqrt n steps. An
     error of the estimate remains until the next reference gradient, and the bowl turns it into a

@@ -256,7 +256,7 @@ def _list_family_fits(trial: Trial, case: RateCase) -> list[_Family]:
 
 
 def _fit_exponents_on_bowl(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit the exponent of n on the rotating bowl, with the cheapest batch and epoch length.
+    """Fit the exponent of n in SFO calls on the rotating bowl, for the cheapest batch and epoch.
 
     No exponent is fitted for a method whose schedule takes neither batch nor epoch length.
     """
@@ -322,7 +322,7 @@ def _fit_in_epsilon(
 
 
 def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit the exponents on robust regression, with the theorem's and with a tuned step size."""
+    """Fit exponents of oracle calls on robust regression, for the theorem's and a tuned step."""
 
     def row(seed: int) -> Floats:
         """Return a seed's component gradients and proximal calls, shape (epsilons, factors, 2)."""
@@ -380,9 +380,9 @@ def _sfo_and_po_to_target(
     factor: float = 1.0,
     upper: float = math.inf,
 ) -> tuple[float, float]:
-    """Return the component gradients and proximal calls of a run to the accuracy epsilon.
+    """Return the numbers of component gradients and proximal calls until accuracy epsilon.
 
-    The run has reached it if |G| <= epsilon for the gradient mapping G.
+    A run has this accuracy if |G| <= epsilon for the gradient mapping G.
 
     G is taken at the points among which the output is drawn. Both numbers of calls are infinite if
     the run never reaches the target.

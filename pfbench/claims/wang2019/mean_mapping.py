@@ -151,7 +151,7 @@ def _ratios_to_claimed_calls(problem: Problem, counts: Counts, K: int) -> list[f
 
 
 def _sfo_ratio(problem: Problem, counts: Counts, K: int) -> float:
-    """Return a run's component gradients divided by those claimed for K steps."""
+    """Return the number of component gradients in a run, divided by that claimed for K steps."""
     n, root = problem.n, math.sqrt(problem.n)
     epochs = -(-K // math.floor(root))
     return counts.sfo / (n * epochs + 2 * math.ceil(root) * (K - epochs))

@@ -75,7 +75,7 @@ def make_half_square_outside(length: float) -> IndefiniteQuadratic:
 
 
 def growth_constants(problem: IndefiniteQuadratic) -> GrowthConstants:
-    """Return the exact f(x_0) - min f, and kappa = 1/lambda, lambda the least |grad f|."""
+    """Return f(x_0) - min f, and kappa = 1/lambda for the least |grad f| = lambda on the ball."""
     slack = float(np.linalg.norm(problem.b)) - 1.0
     return GrowthConstants(quadratics.suboptimality(problem, problem.start_point), 1.0 / slack)
 

@@ -191,7 +191,7 @@ class TuningChoice:
         return [point for point in new if point not in tried]
 
     def _values_beyond_ends(self, index: int) -> dict[str, int | float | str]:
-        """Return the next value beyond the edge for each parameter whose best value lies there.
+        """Return the next value for each parameter whose best value is at an edge of its grid.
 
         A parameter is left out if another of its values is equally good.
         """

@@ -290,4 +290,4 @@ def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[s
         is_body = isinstance(node, ast.Lambda) and (node.body.lineno, node.body.col_offset) in spots
         if is_def or is_body:
             return node, enclosed
-    raise Inexact("the source code of a function is not found in its module")
+    raise Inexact("the source code of a function of the claim is not found in its module")

@@ -186,7 +186,7 @@ def _contains_yield(node: ast.AST) -> bool:
 
 
 def _draw_threshold(operator: str, text: str, low: float, high: float) -> float:
-    """Return the threshold at which a late change acts, drawn log-uniformly from [low, high]."""
+    """Return the threshold beyond which a late fault acts, drawn log-uniformly from [low, high]."""
     rng = np.random.default_rng(zlib.crc32(f"{operator} {text}".encode()))
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 

@@ -113,7 +113,7 @@ class EnumerableGenerator(np.random.Generator):
     def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
         """Return a permutation like `numpy.random.Generator.permuted`, for a flat array."""
         if np.ndim(x) != 1:
-            raise NotEnumerable("the method permutes the slices of an array, not a flat array")
+            raise NotEnumerable("the method permutes slices of an array; use a flat array")
         permutation = self.permutation(x)
         if out is None:
             return permutation

@@ -197,7 +197,7 @@ def _collect_errors(trial: Trial, case: setting.MethodOnProblem) -> tuple[list[E
 def group_errors(
     problem: Any, runs: Iterable[tuple[Any, Iterable[tuple[Any, Any]]]]
 ) -> tuple[list[ErrorGroup], int]:
-    """Group the errors of enumerated runs by their `Past`; return groups and number of runs.
+    """Group the errors of enumerated runs by the data before them (`Past`), and count the runs.
 
     `runs` has the probability of each run, with the pairs of each point where an estimate was
     formed, and the estimate.

@@ -94,7 +94,8 @@ def _unwrap(item: Any) -> Any:
 
 def _refuse(function_name: str) -> Never:
     raise NonlinearMethodError(
-        f"the method computes {function_name} of the oracles' answers, which is not linear"
+        f"the method computes {function_name} of the oracles' answers: worst cases need a method "
+        "that only adds and scales them"
     )
 
 
@@ -290,7 +291,8 @@ class _SymbolicOracles(IndexSampling):
             return self.start() + self._answer(PROX, request, length=lam)
         if not self._smooth:
             raise NonlinearMethodError(
-                "the method queries a projection or a proximal map, which is not linear"
+                "the method queries a projection or a proximal map: worst cases need a method that "
+                "only adds and scales the oracles' answers"
             )
         return x - lam * g
 
