@@ -224,7 +224,7 @@ class SamplerChecks(ProblemChecks):
         return "; ".join(observed)
 
     def _squares(self, name: str, x: Any, y: Any, rng: Any, rounds: Any) -> Floats:
-        """Return squared gradient errors or change ratios of draws, which `name` should bound."""
+        """Return drawn gradients' squared errors or change ratios, which constant `name` bounds."""
         problem, far = self.problem, distance(x, y)
         if name == "sigma2":
             expected = np.ravel(problem.gradient(keep(x)))

@@ -79,7 +79,7 @@ def replace_slopes(
     g: Floats,
     mean: Floats,
 ) -> None:
-    """Add each sampled row times its change to g, store the new slopes, and update `mean`.
+    """Add each sampled row times its slope's change to g, store the slopes, and update `mean`.
 
     `mean`, the mean of the stored gradients, is updated once for each distinct index.
     """

@@ -119,7 +119,7 @@ class SparseOperator:
 
 
 class TiltedOperator:
-    """Matrix ``G + c (X - U)`` with a sparse matrix G and the current values X, U of two points.
+    """Matrix ``G + c (X - U)``, for a sparse matrix G, a number c, and the values X, U of points.
 
     If both points share their list of atoms, the operator stores that list and the weights of c (X
     - U). Otherwise it stores the atoms of both points, the weights of U, and c.

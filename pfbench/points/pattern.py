@@ -67,7 +67,9 @@ class Pattern:
             twice = np.flatnonzero(flat[1:] == flat[:-1])
             if twice.size:
                 row, column = divmod(int(flat[twice[0]]), N)
-                raise InputError(f"the entry ({row}, {column}) is observed more than once.")
+                raise InputError(
+                    f"the entry ({row}, {column}) is observed more than once: keep one of them."
+                )
         return cls.from_sorted(flat, shape), order
 
     @classmethod

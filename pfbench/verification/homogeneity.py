@@ -108,7 +108,7 @@ def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
 
 
 def _describe(subject: str, departure: UnitDeparture | None, unit: Unit) -> tuple[str, bool]:
-    """Describe a formula's unit or, if the formula does not scale with the unit, the departure.
+    """Describe a formula's unit or, if it does not scale with this unit, how it scales instead.
 
     Return the text, and whether the formula is homogeneous.
     """

@@ -182,7 +182,7 @@ class Formula:
     units: Mapping[str, Unit] = field(default_factory=dict)
 
     def find_departure(self) -> UnitDeparture | None:
-        """Return the first departure from the unit at random arguments; None if there is none."""
+        """Return a number that does not scale with its unit at random arguments; None if all do."""
         departures = (
             find_departure(self.name, random_evaluation, self.unit)
             for random_evaluation in self._random_evaluations()

@@ -154,7 +154,7 @@ def storm_fw_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def one_sfw_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the smallest number T of iterations of 1-SFW whose bound is at most epsilon.
+    """Return 1-SFW's smallest T for which the bound of f(x_T) - min f is at most epsilon.
 
     The bound is (4/3) D sqrt(2 sigma^2 + 8 L^2 D^2)/sqrt T + 2 L D^2/(T+1).
     """
@@ -234,7 +234,7 @@ def nfwu_spiderg_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def nfwu_casvrg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with CASVRG; for small epsilon, they have other formulas."""
+    """Return the parameters of NFWU with CASVRG, by one of two formulas, depending on epsilon."""
     L, n = mean_smoothness(c), c.n
     if n * n * c.L2_ms * epsilon <= L * L:
         return nfwu_schedule(epsilon, c, batch=1, period=L / math.sqrt(c.L2_ms * epsilon))
@@ -262,7 +262,7 @@ def nfwu_page_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def nfwu_lsvrg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with loopless SVRG: probability q and batch S.
+    """Return the parameters of NFWU with loopless SVRG: snapshot probability q and batch S.
 
     They are q = min(1, (32/n)^(1/3)) and S = 4(1-q)(2-q)/q^2.
     """

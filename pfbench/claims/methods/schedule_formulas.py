@@ -37,7 +37,7 @@ def round_up(number: float) -> int:
 def constant_step_schedule(
     epsilon: float, c: Constants, L: float, error_constant: float
 ) -> Printed:
-    """Return the iterations T and the step gamma whose error bound is at most epsilon.
+    """Return the iterations T and the step gamma for which the mean-gap bound is <= epsilon.
 
     The bound is h0/(T gamma) + error_constant L D^2 gamma, where gamma <= 1.
     """

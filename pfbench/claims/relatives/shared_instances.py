@@ -96,7 +96,7 @@ def mean_gap_bound(
 
 
 def sliding_parameters(c: Constants, *, steps: int, root: int = BATCH) -> dict[str, Any]:
-    """Return the parameters of ncgs-spider: period sqrt n, batch 10 sqrt n, and the tolerance.
+    """Return the parameters of ncgs-spider: period sqrt n, batch 10 sqrt n, inner tolerance eta.
 
     eta is so small that it adds only an eighth to the bound. sqrt n is `root`.
     """

@@ -172,7 +172,7 @@ class FaultyIgnoredRadius(OverriddenOracles):
 
 
 class FaultySegment(OverriddenOracles):
-    """Faulty oracle that moves by the radius toward the minimiser over the whole set."""
+    """Faulty local linear minimisation: moves by the radius toward the global minimiser."""
 
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
         """Return the point at distance `radius` from x toward LO(g), or LO(g) if it is closer."""
@@ -182,7 +182,7 @@ class FaultySegment(OverriddenOracles):
 
 
 class FaultyQuarterRadius(OverriddenOracles):
-    """Faulty oracle that moves by a quarter of the radius."""
+    """Faulty local linear minimisation over a ball of a quarter of the radius."""
 
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
         """Return the local step from x with a quarter of the given radius."""

@@ -44,7 +44,7 @@ class MinimumCost:
 def min_cost(
     estimator: str, n: int, epsilon: float, *, L: float = 1.0, L2: float = 1.0, sigma2: float = 1.0
 ) -> MinimumCost:
-    """Return an estimator's least cost over the S and p for which E|g - grad f|^2 <= epsilon^2/4.
+    """Return the least cost over batches S and periods p with E|g - grad f|^2 <= epsilon^2/4.
 
     The cost is the number of component gradients in an iteration. The step is eta = epsilon/L, and
     the error is largest at j = p-1. The cost first decreases and then increases in p, up to the
@@ -140,10 +140,10 @@ class PathCase:
         return float(self.n)
 
     def sfo_and_error_ratio_of_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
-        """Return an epoch's component gradients per iteration, and the error ratio at its end.
+        """Return an epoch's component gradients per iteration, and its final error over its bound.
 
-        The error is |g - grad f|^2 over epsilon^2/4. The path has p steps of length epsilon.
-        The segment is so long that the steps hardly shrink.
+        The error is |g - grad f|^2, and its bound epsilon^2/4. The path has p steps of length
+        epsilon. The segment is so long that the steps hardly shrink.
         """
         length = 1e6 * self.epsilon * p
         problem = self.path(n=self.n, length=length)

@@ -352,7 +352,7 @@ def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCou
 
 
 def _fit_exponents_on_finite_sum_chain(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit the exponent of n on the finite-sum chain, after dividing out the effect of epsilon.
+    """Fit the exponent of n in SFO calls on the finite-sum chain, without the effect of epsilon.
 
     The batches hardly matter here. Seeds give nearly equal counts, so a few seeds are enough.
     """

@@ -101,21 +101,21 @@ class RowAnswers(FiniteSum):
         return np.zeros(self.shape)
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the answer at x, which is the gradient of F if x is an iterate of the run."""
+        """Return the answer at x: at iterates, the gradient of F, which is built along the run."""
         across = L * float(np.vdot(self.P, x)) / float(np.vdot(self.P, self.P)) + 2.0 * EPSILON
         return np.asarray(2.0 * EPSILON * alignment(self.shape[0]) * self.D + across * self.P)
 
     def value(self, x: Floats) -> float:
-        """Return F(x) - F(X_0), where F has a constant slope in <D, x>, as it has at the iterates.
+        """Return F(x) - F(X_0) as if the function F had a constant slope in <D, x>.
 
-        It is for f(q) = 2 epsilon lambda q, where q = <D, x>.
+        At the iterates, F has this slope. The value is for f(q) = 2 epsilon lambda q, q = <D, x>.
         """
         across, size = float(np.vdot(self.P, x)), float(np.vdot(self.P, self.P))
         part_by_D = alignment(self.shape[0]) * float(np.vdot(self.D, x))
         return 2.0 * EPSILON * (part_by_D + across) + L * across**2 / (2.0 * size)
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants; the smoothness L_f is that of F in the spectral norm."""
+        """Return the constants; L_f is the smoothness in the spectral norm of the function F."""
         return Constants(n=1, D=math.inf, L_f=L, L_ms=L, sigma2=0.0, delta=DELTA)
 
     def fall(self, points: Floats) -> float:

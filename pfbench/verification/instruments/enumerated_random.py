@@ -93,7 +93,10 @@ class EnumerableGenerator(np.random.Generator):
         count = _draw_count(size)
         if not replace:
             if p is not None:
-                raise NotEnumerable("the method draws distinct items with unequal probabilities")
+                raise NotEnumerable(
+                    "the method draws distinct items with unequal probabilities, which cannot be "
+                    "enumerated"
+                )
             distinct = self._choose_distinct(options, count)
         elif p is None:
             distinct = [self._choose_one(options) for _ in range(count)]
@@ -113,7 +116,7 @@ class EnumerableGenerator(np.random.Generator):
     def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
         """Return a permutation like `numpy.random.Generator.permuted`, for a flat array."""
         if np.ndim(x) != 1:
-            raise NotEnumerable("the method permutes slices of an array; use a flat array")
+            raise NotEnumerable("the method permutes array slices, which cannot be enumerated")
         permutation = self.permutation(x)
         if out is None:
             return permutation
@@ -262,7 +265,7 @@ class IndexReplayGenerator(EnumerableGenerator):
                 f"the method draws from {options} options, not uniformly from {self._n} indices"
             )
         if self._position == len(self._indices):
-            raise NotEnumerable("the method draws more indices than its batch has")
+            raise NotEnumerable("the method draws more indices than the given sequence has")
         self._position += 1
         return int(self._indices[self._position - 1])
 

@@ -214,7 +214,7 @@ def group_errors(
 
 
 def _find_units(problem: Any, estimates: Sequence[tuple[Any, Any]]) -> tuple[float, float]:
-    """Return the sizes of points and of estimates, at most 1, relative to which keys are rounded.
+    """Return the units, at most 1, in which points and estimates are rounded to group them.
 
     They are powers of two, from a run and the start, and 1 for exact numbers.
     """
