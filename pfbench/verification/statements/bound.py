@@ -85,6 +85,8 @@ class Bound(StatementCheck):
     is_pooled
         Whether a bound on every run is decided once for all instances together. It is then near its
         bound if one instance is.
+    first
+        Smallest t for which a bound on every run is stated.
     parameters, full, constants
         See `StatementCheck`.
 
@@ -104,6 +106,7 @@ class Bound(StatementCheck):
     runs: tuple[int, int] = RUNS
     has_own_constant: bool = False
     is_pooled: bool = False
+    first: int = 0
 
     def __post_init__(self) -> None:
         check_choice("statistic", self.statistic, OVER)
@@ -112,8 +115,10 @@ class Bound(StatementCheck):
         if self.statistic == "step" or not isinstance(self.quantity, str):
             arguments = "problem, before, after" if self.statistic == "step" else "problem, x"
             check_function("quantity", self.quantity, arguments)
-        if self.is_pooled and self.statistic not in EACH:
-            raise InputError(f"is_pooled needs statistic={' or '.join(EACH)}: leave is_pooled out.")
+        check_integer("first", self.first, minimum=0)
+        for name, value in (("is_pooled", self.is_pooled), ("first", self.first)):
+            if value and self.statistic not in EACH:
+                raise InputError(f"{name} needs statistic={' or '.join(EACH)}: leave {name} out.")
         _ = self.settings  # raises an error if `parameters` is invalid
 
     @cached_property
@@ -157,7 +162,12 @@ class Bound(StatementCheck):
         """
         for case in self.iterate_runnable_cases(trial):
             for bound in self.bounds.values():
-                self._bound_value(bound, case, 1)
+                self._bound_value(bound, case, max(self.first, 1))
+            if case.steps is not None and case.steps - (self.statistic != "every") < self.first:
+                raise InputError(
+                    f"the bound is stated from t = {self.first} on, and the method makes "
+                    f"{case.steps} steps: give it more."
+                )
             if not (is_count(self.quantity) or self.statistic == "step"):
                 as_function(case.problem, self.quantity)(case.problem.start())
 
