@@ -81,6 +81,9 @@ def load_user_object(name: str) -> Any:
             raise InputError(f"{location} has no {attribute}, as it defines no public name.")
         raise unknown_name_error(f"name in {location}", attribute, public)
     named = getattr(result, attribute)
+    if "<" in getattr(named, "__qualname__", ""):  # made inside a function, or a lambda
+        # Other processes find it by the name that it has in its module.
+        named.__module__, named.__qualname__ = module, attribute
     return method_class(named) if is_method_function(named) else named
 
 

@@ -1,16 +1,17 @@
 """Comparison of a method's parameter schedule with the published one."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pfbench.base.constants import Constants
 from pfbench.base.errors import PfbenchError, RefusedError
 from pfbench.base.protocols import Algorithm
+from pfbench.verification.replay.replay_checks import NOT_COMPARED
 from pfbench.verification.schedule_homogeneity import USUAL
 from pfbench.verification.statistics import Decision, Evidence, combine_all, decide_exact
-from pfbench.verification.subject import MethodFailed, NotTestable
+from pfbench.verification.subject import MethodFailed, NotTestable, select_accepted
 from pfbench.verification.trial import Trial
 
 REFUSALS = (PfbenchError, ValueError, NotImplementedError)
@@ -103,16 +104,22 @@ def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> E
         name = f"case {number}, epsilon={request.epsilon:g} n={request.constants.n}"
         parts[name] = _decide_schedule(observed, expected)
         claimed |= {f"{name}: {key}": value for key, value in expected.items() if value is not None}
-    _check_refused_requests(failed, granted)
-    return Evidence(combine_all(parts), claimed, len(parts))
+    lacking = _check_refused_requests(failed, granted, trial.algorithm)
+    if lacking:
+        words = f"Every parameter is as published. {NOT_COMPARED}: {', '.join(lacking)}."
+        parts = {"": Decision("holds", words, {}, None), **parts}
+    return Evidence(combine_all(parts), claimed, len(granted))
 
 
 def _check_refused_requests(
-    failed: Sequence[tuple[ScheduleRequest, NotTestable]], granted: Sequence[ScheduleRequest]
-) -> None:
+    failed: Sequence[tuple[ScheduleRequest, NotTestable]],
+    granted: Sequence[ScheduleRequest],
+    algorithm: Any,
+) -> Collection[str]:
     """Raise an exception if a schedule refuses a request for a reason that is not permitted.
 
-    A schedule may refuse an accuracy that is out of range, or further requested parameters.
+    A schedule may refuse an accuracy that is out of range, and the method may lack parameters that
+    select another form of it. Return the names of these parameters.
 
     Raises
     ------
@@ -121,7 +128,7 @@ def _check_refused_requests(
         only the schedule has set, if the same parameters are granted for other accuracies, or if a
         request without further parameters fails while others are granted.
     NotTestable
-        If all requests fail, or all requests with the same parameters.
+        If all requests fail, or all requests with the same parameters, which the method has.
     """
     left = [
         item for item in failed if not (granted and isinstance(item[1].__cause__, RefusedError))
@@ -136,8 +143,12 @@ def _check_refused_requests(
         is_error = wrong or not (cause is None or isinstance(cause, REFUSALS))
         if is_error or same or (granted and _request_kind(request) == (False, {})):
             raise MethodFailed(str(error)) from error
-    if left:
-        raise left[0][1]
+    requested = {name: None for request, _ in left for name in request.parameters}
+    lacking = [name for name in requested if name not in select_accepted(algorithm, (*requested,))]
+    for request, error in left:
+        if not granted or not {*lacking} & {*request.parameters}:
+            raise error
+    return lacking
 
 
 def _is_raised_in_constructor(error: BaseException | None) -> bool:

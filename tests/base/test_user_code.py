@@ -1,5 +1,6 @@
 """FILE.py:NAME and MODULE:NAME: what it finds, and each way it can fail."""
 
+import pickle
 import sys
 from pathlib import Path
 
@@ -44,6 +45,15 @@ def test_a_name_in_a_file_which_finds_its_neighbours(tmp_path):
     assert load_user_object(f"{tmp_path}/my methods/apart_for_tests.py:Spider") is found
     # It is the module of its name: pickles and keys know it so.
     assert load_user_object("apart_for_tests:Spider") is found
+
+
+@pytest.mark.usefixtures("module")
+def test_a_method_that_a_function_returns_is_found_again_by_its_name(tmp_path):
+    text = "def make(c):\n    def f(ask, x, rng):\n        yield c\n    return f\n\n"
+    (tmp_path / "made_for_tests.py").write_text(f"{text}one, two = make(1), make(2)\n")
+    for name, value in (("one", 1), ("two", 2)):
+        again = pickle.loads(pickle.dumps(load_user_object(f"made_for_tests.py:{name}")))
+        assert list(again.function(None, None, None)) == [value]
 
 
 @pytest.mark.usefixtures("module")

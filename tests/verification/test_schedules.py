@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.verification import ClaimBroken, NotTestable, Subject, Trial
@@ -92,3 +93,28 @@ def test_a_root_of_a_negative_number_refuses_nothing():
     for error in (found.value, ValueError("math domain error")):
         with pytest.raises(ClaimBroken, match="raises: "):
             verdict(failing(error, below=1e99))
+
+
+def test_a_method_need_not_have_the_form_that_a_parameter_selects():
+    claim = CLAIMS["methods-schedule-spider-fw"]
+    theory = ALGORITHMS["spider-fw"].theory
+
+    @dataclass
+    class Uniform:
+        iterations: int
+        step: float
+        batch: int
+        period: int
+        factor = 1.0
+
+        @classmethod
+        def theory(cls, epsilon: float, constants: Any) -> Any:
+            own = theory(epsilon, constants)
+            return cls(own.iterations, cls.factor * own.step, own.batch, own.period)
+
+    class Halved(Uniform):
+        factor = 0.5
+
+    found = claim.check(Trial(claim, Subject(Uniform))).decision
+    assert (found.verdict, found.reason.endswith("Not compared: sampling.")) == ("holds", True)
+    assert claim.check(Trial(claim, Subject(Halved))).decision.verdict == "violated"
