@@ -195,7 +195,7 @@ def _shuffle_each_batch(batches: Sequence[Integers]) -> list[Integers]:
 
 
 def _test_subsets(subsets: DrawLog, n: int) -> DrawLawResult:
-    """Test that subsets are drawn uniformly without replacement.
+    """Test that subsets of any sizes are drawn uniformly without replacement.
 
     The tests cover single components and pairs of components.
     """
@@ -204,10 +204,13 @@ def _test_subsets(subsets: DrawLog, n: int) -> DrawLawResult:
             return DrawLawResult("a subset has a repeated component", t)
     mixed = _shuffle_each_batch([batch for _, batch in subsets])
     suspect, p_value = find_first_rejection_and_p_value([batch[:1] for batch in mixed], n)
-    if suspect is None and n > 1 and len(mixed[0]) > 1:
+    large = [k for k, batch in enumerate(mixed) if len(batch) > 1]
+    if suspect is None and large:
         pairs = [
-            np.array([batch[0] * (n - 1) + batch[1] - (batch[1] > batch[0])]) for batch in mixed
+            np.array([first * (n - 1) + second - (second > first)])
+            for first, second in (mixed[k][:2] for k in large)
         ]
+        subsets = [subsets[k] for k in large]
         suspect, of_pairs = find_first_rejection_and_p_value(pairs, n * (n - 1))
         p_value = min(p_value, of_pairs)
     return _result(subsets, suspect, p_value, "in a subset {}")

@@ -24,6 +24,9 @@ class ResolvedDraws:
         (step, heads) pairs.
     picks
         (step, index, m) triples: the index of the picked one of the next m points.
+    stored
+        (step, components, size) triples of batches for the table that a method keeps itself, where
+        it queries no component twice; without a repeated component, the batch has this size.
     chances
         The probabilities of weighted draws.
     """
@@ -33,6 +36,7 @@ class ResolvedDraws:
     subsets: DrawLog = field(default_factory=list)
     coins: list[tuple[int, bool]] = field(default_factory=list)
     picks: list[tuple[int, int, int]] = field(default_factory=list)
+    stored: list[tuple[int, Integers, int]] = field(default_factory=list)
     chances: Floats | None = None
 
     def list_batches(self, *kinds: str) -> DrawLog:

@@ -487,7 +487,7 @@ class ReplayTable:
             replay.match_batch(sample, x, parts)
         else:
             stored = join_components(parts)
-            if 0 < total < size and len(np.unique(stored)) == total:
+            if 0 < total <= size and len(np.unique(stored)) == total:
                 window.consume_components(parts, stored)
                 replay.notes.append("a component that is stored once is queried once")
                 return np.resize(stored, size)

@@ -119,6 +119,7 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
                 words = f"{case}: iteration {outcome.steps}: {outcome.reason}"
                 comparison.doubts.append(f"the draws are not tested, as a run differs: {words}")
                 break
+            comparison.doubts += outcome.notes if outcome.log.has_unknown_repeats else []
             logs.append(outcome.log)
         if outcome.is_mismatch:
             break

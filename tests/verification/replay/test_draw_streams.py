@@ -1,0 +1,61 @@
+"""Draws of a run: those of which the repeats are unknown, and how a coin is read."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from judging import judge
+
+import pfbench as pf
+from pfbench.claims.catalogue import CLAIMS
+from pfbench.verification.replay.draw_streams import examine_draw_law
+from pfbench.verification.replay.draws import ResolvedDraws
+from pfbench.verification.subject import Subject
+
+
+@pytest.mark.parametrize("once", [False, True])
+@pytest.mark.parametrize("fewest", [0, 8])
+def test_a_table_may_be_queried_once_for_a_repeated_component(once, fewest):
+    n, size, rng = 16, 4, np.random.default_rng(0)
+    log = ResolvedDraws()
+    for t in range(600):
+        log.batches.append((t, rng.integers(n, size=size)))
+        J = rng.integers(fewest, n, size=size)
+        distinct = np.unique(J)
+        if once or len(distinct) == size:
+            log.stored.append((t, distinct, size))
+        else:
+            log.batches.append((t, J))
+    found = examine_draw_law([log], n, None)
+    assert log.has_unknown_repeats == once
+    assert bool(found.violation) == bool(fewest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divided(pf.Algorithm):
+    """PAGE that divides a difference by the probability with which it takes one."""
+
+    requires = frozenset({"gradient", "difference", "smooth"})
+    output: str = "uniform"
+    iterations: int
+    step: float
+    batch: int
+    refresh: float
+
+    def run(self, ask, x, rng):
+        old = x
+        for t in range(self.iterations):
+            if t == 0 or rng.random() < self.refresh:
+                g = ask.gradient(x)
+            else:
+                S = rng.integers(ask.n, size=self.batch)
+                g = g + ask.difference(S, x, old) / (1.0 - self.refresh)
+            old, x = x, x - self.step * g
+            yield pf.State(x, old, g)
+
+
+def test_a_difference_over_all_components_is_read_as_tails():
+    found = judge(CLAIMS["methods-run-page"], Subject(Divided))
+    assert found.verdict == "violated"
+    assert "difference of components [0, 1]" in found.reason
+    assert "coin tails at t=1" in found.reason
