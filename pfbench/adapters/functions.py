@@ -80,6 +80,7 @@ class FunctionSet(ConvexBody):
             getattr(lmo, "__qualname__", "lmo"),
         )
         self._project, self._contains = project, contains
+        self.user_functions = {"lo": lmo, "project": project, "contains": contains}
         if diameter is not None:
             self.diameter = check_real("diameter", diameter, above=0.0)
         with blame_user_code("lmo"):
@@ -195,6 +196,12 @@ class FunctionProblem(FiniteSum):
     mean: Callable[[Floats, Any], Any] | None = None
     stated_constants: Mapping[str, float] = field(default_factory=dict)
     properties: frozenset[str] = frozenset()
+
+    @property
+    def user_functions(self) -> dict[str, Any]:
+        """The user's function that each method calls."""
+        jac = self.jac if callable(self.jac) else self.fun
+        return {"value": self.fun, "gradient": jac, "batch": self.mean}
 
     def start(self) -> Floats:
         """Return a new copy of the start point."""
@@ -435,6 +442,12 @@ class FunctionSampler(SampledFunction):
     draw_function: Callable[[np.random.Generator, int], Any]
     sample_gradient: Callable[[Any, Floats], Any]
     atoms: Atoms | None = None
+
+    @property
+    def user_functions(self) -> dict[str, Any]:
+        """The user's function that each method calls."""
+        own = {"draw": self.draw_function, "mean_gradient": self.sample_gradient}
+        return {**getattr(self.function, "user_functions", {}), **own}
 
     def draw(self, rng: np.random.Generator, size: int) -> Any:
         """Return `size` draws of the user's sampling function."""

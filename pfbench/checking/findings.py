@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import thread_time
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from pfbench.base.errors import BudgetExhausted, PfbenchError, format_error
 from pfbench.base.escaping import escape_hidden, html_table
 from pfbench.points import FactoredMatrix, RankOne
 from pfbench.verification.subject import NotTestable
+
+_PACKAGE = str(Path(__file__).parents[1])
 
 _SHOWN = 6
 """Number of coordinates of a point that are printed."""
@@ -281,27 +283,33 @@ def locate_method(source: Any, *names: str) -> str:
 
     Return "" if there is none.
     """
-    for name in names:
-        with suppress(Exception):  # a property raises anything, wrappers may go in a circle
-            getattr_static = inspect.getattr_static(source, name, None) or getattr(
-                source, name, None
-            )
-            inside = (getattr(getattr_static, part, None) for part in ("fget", "func", "__func__"))
-            getattr_static = next(filter(None, inside), getattr_static)
-            code = getattr(
-                inspect.unwrap(getattr_static) if callable(getattr_static) else getattr_static,
-                "__code__",
-                None,
-            )
-            if code is not None and os.path.exists(code.co_filename):
-                owner = type(source).__name__ if not inspect.isclass(source) else source.__name__
-                return format_location(code.co_filename, code.co_firstlineno, f"{owner}.{name}")
-    return ""
+    return next((_format_code(*found) for name in names if (found := _find_code(source, name))), "")
 
 
 def locate_methods(source: Any, *names: str) -> tuple[str, ...]:
-    """Return the source locations of the named methods of an object."""
-    return tuple(point for name in names if (point := locate_method(source, name)))
+    """Return the source locations of the named methods of an object: those in user code, if any."""
+    all_found = [found for name in names if (found := _find_code(source, name))]
+    own = [found for found in all_found if not found[0].co_filename.startswith(_PACKAGE)]
+    return tuple(_format_code(*found) for found in own or all_found)
+
+
+def _find_code(source: Any, name: str) -> tuple[CodeType, str] | None:
+    """Return code and label of a method, or of the user's function that an adapter calls for it."""
+    owner = source.__name__ if inspect.isclass(source) else type(source).__name__
+    with suppress(Exception):  # a property raises anything, wrappers may go in a circle
+        function = getattr(source, "user_functions", {}).get(name)
+        label = getattr(function, "__qualname__", f"{owner}.{name}")
+        method = function or inspect.getattr_static(source, name, None) or getattr(source, name)
+        inside = (getattr(method, part, None) for part in ("fget", "func", "__func__"))
+        method = next(filter(None, inside), method)
+        code = getattr(inspect.unwrap(method) if callable(method) else method, "__code__", None)
+        if code is not None and os.path.exists(code.co_filename):
+            return code, label
+    return None
+
+
+def _format_code(code: CodeType, label: str) -> str:
+    return format_location(code.co_filename, code.co_firstlineno, label)
 
 
 def format_brief(value: Any) -> str:
@@ -324,7 +332,7 @@ def format_brief(value: Any) -> str:
 
 def _user_locations(error: BaseException) -> tuple[str, ...]:
     """Return the location in user code at which an error was raised; () if there is none."""
-    libraries = *map(str, Path(__file__).parents[1:2]), *sysconfig.get_paths().values()
+    libraries = _PACKAGE, *sysconfig.get_paths().values()
     causes = [item for item in (error.__cause__, error) if item is not None]
     frames = [
         item for cause in causes for item in reversed(traceback.extract_tb(cause.__traceback__))

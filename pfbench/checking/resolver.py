@@ -100,6 +100,7 @@ def check(
     if kind is not None:
         check_choice("kind", kind, KINDS)
     name, result, kind = _resolve(subject, kind)
+    _refuse_other_kind(name, result, kind)
     on = None if problem is None else as_problem(problem)
     if on is not None and kind not in ("algorithm", "estimator"):
         raise InputError(f"{name} is a {kind}, which needs no problem: leave the problem out.")
@@ -283,6 +284,21 @@ def infer_kind(obj: Any, name: str) -> str:
         f"{name} is of no kind that can be checked: derive a problem from "
         f"pfbench.problems.FiniteSum; give another object the methods of its kind ({methods})."
     )
+
+
+def _refuse_other_kind(name: str, obj: Any, kind: str) -> None:
+    """Raise `InputError` if an object has none of the methods of a kind."""
+    methods = () if isinstance(obj, AlgorithmChoice) else _OF_KINDS[kind].required_methods
+    if methods and not any(callable(getattr(obj, part, None)) for part in methods):
+        advice = (
+            "test a function by pfbench.testing.unbiased"
+            if kind == "estimator"
+            else "leave out the kind"
+        )
+        raise InputError(
+            f"{name} cannot be checked as kind={kind}, as it has no method {' or '.join(methods)}: "
+            f"name another object, or {advice}."
+        )
 
 
 _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(

@@ -111,6 +111,11 @@ WRONG = {
 }
 
 
+def test_the_functions_of_the_user_are_named_as_the_place_of_a_fault():
+    (draws,) = check(box_problem(repeated)).failures
+    assert [text.partition(" (")[2] for text in draws.location] == ["repeated)", "mean_gradient)"]
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_sampler_fails_the_check_of_its_fault(name):
     problem, fault = WRONG[name]
