@@ -213,7 +213,7 @@ def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstan
 
 
 def _with_usual_runs_and_mean(claim: Claim) -> Claim:
-    """Return a claim on means, not on uniformly drawn outputs, with at least the usual run number.
+    """Return the claim with means instead of uniformly drawn outputs, and enough runs.
 
     A claim on an output drawn uniformly from the iterates becomes a claim on the mean over them.
     """

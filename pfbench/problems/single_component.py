@@ -90,7 +90,7 @@ class SimplexNorm(SingleComponent):
 
     @property
     def best_known(self) -> tuple[float, str]:
-        """Minimum value 1/N, with its derivation as text."""
+        """Minimum 1/N of |x|^2 on the simplex of N vertices, with its derivation as text."""
         return 1.0 / self.columns, "minimum 1/N, at the uniform point"
 
     def value(self, x: Floats) -> float:

@@ -23,7 +23,7 @@ QUARTILES_FROM = 5
 
 @dataclass(frozen=True)
 class MedianBand:
-    """Median of a measure over runs, with a band around it.
+    """Median of a measure over runs, with a band between quartiles or, for few seeds, extremes.
 
     Attributes
     ----------

@@ -278,10 +278,10 @@ class FaultyReversedCoefficients(FaultyCoefficients):
 
 
 class FaultyThirdStepCoefficients(FaultyCoefficients):
-    """Faulty linear minimisation that exchanges the coefficients b and c of the third step."""
+    """Faulty linear minimisation that exchanges the coefficients of s^3 and s^5 in step three."""
 
     def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
-        """Return the coefficients, with b and c exchanged in the third triple."""
+        """Return the coefficients, with those of s^3 and s^5 exchanged in the third triple."""
         return [(a, c, b) if t == 2 else (a, b, c) for t, (a, b, c) in enumerate(triples)]
 
 

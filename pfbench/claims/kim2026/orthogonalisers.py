@@ -135,7 +135,7 @@ def smallest_start_reaching(steps: int) -> float:
 
 
 def check_invariant_interval(trial: Trial) -> Evidence:
-    """Test that the quintic maps an interval to itself and, in a few steps, a larger one into it.
+    """Test that Muon's quintic keeps singular values in an interval, and maps a larger one into it.
 
     The interval is I = [LOW, HIGH], and q steps map all s >= REACHED[q] to I. Both the polynomial
     and the linear minimisation under test are checked. The polynomial has two positive critical
@@ -182,7 +182,7 @@ FIXED = {0.8680: -1.58, 1.2637: 6.5}
 
 
 def check_four_cycle(trial: Trial) -> Evidence:
-    """Test that the quintic's steps from the singular value 1/2 end in a cycle of four numbers."""
+    """Test that steps of Muon's quintic from singular value 1/2 end in a cycle of four numbers."""
     a, b, c = QUINTIC
     parts = {}
     for point, slope in FIXED.items():
@@ -311,7 +311,7 @@ class FaultyDivisionByHundredfoldNorm(OverriddenOracles):
 
 
 class FaultyNewtonSchulzForQuintic(FaultyMatrixPolynomial):
-    """Faulty linear minimisation by Newton-Schulz steps, which converge, instead of the quintic."""
+    """Faulty linear minimisation by convergent Newton-Schulz steps, instead of Muon's quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
         """Return the result of Newton-Schulz steps of degree 2 from X."""
@@ -319,7 +319,7 @@ class FaultyNewtonSchulzForQuintic(FaultyMatrixPolynomial):
 
 
 class FaultySingleQuinticStep(FaultyMatrixPolynomial):
-    """Faulty linear minimisation by only one step of the quintic."""
+    """Faulty linear minimisation by only one step of Muon's quintic polynomial."""
 
     def polynomial(self, X: Floats) -> Floats:
         """Return the result of one step of the quintic polynomial from X."""
@@ -327,7 +327,7 @@ class FaultySingleQuinticStep(FaultyMatrixPolynomial):
 
 
 class FaultyQuinticForNewtonSchulz(FaultyMatrixPolynomial):
-    """Faulty linear minimisation by steps of the quintic instead of Newton-Schulz steps."""
+    """Faulty linear minimisation by steps of Muon's quintic polynomial, not Newton-Schulz steps."""
 
     def polynomial(self, X: Floats) -> Floats:
         """Return the result of steps of the quintic polynomial from X."""

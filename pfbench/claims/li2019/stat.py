@@ -60,7 +60,7 @@ def check(trial: Trial) -> Evidence:
 def _final_gap_ratio_and_distance_ratios(
     trial: Trial, problem: KnownQuadratic, squared_error: float
 ) -> tuple[float, list[float]]:
-    """Return the final gap and squared distances to the minimiser of a run, relative to bounds.
+    """Return the final gap, and squared distances to the minimiser, of a run over their bounds.
 
     The gap is divided by sigma_hat eps_stat^2, and the run is scheduled to reach this gap. The
     squared distances |y - theta_hat|^2 are those at all points y with at most this gap, divided by

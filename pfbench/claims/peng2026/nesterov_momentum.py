@@ -85,7 +85,7 @@ def norm_bound_printed(
     beta1: float,
     beta2: float,
 ) -> float:
-    """Return the printed bound (5) of peng2026, for Muon with the exact polar factor.
+    """Return peng2026's bound (5), as printed, of Muon's mean |grad f|_*, for exact polar factors.
 
     The Frobenius norm of grad f(W_1) is `initial`.
     """

@@ -124,7 +124,7 @@ def examine_weight_of_section_6(
 
 
 def _max_nuclear_norm(problem: RobustMatrixRecovery, weight: float) -> float:
-    """Return the largest nuclear norm of X after one to three Frank-Wolfe steps of a fixed weight.
+    """Return the largest nuclear norm of the first three Frank-Wolfe iterates, for a fixed weight.
 
     All matrices are dense, and computed by NumPy alone.
     """

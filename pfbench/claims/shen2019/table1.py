@@ -113,9 +113,9 @@ class PathCase:
         return p
 
     def sfo_per_iteration(self, p: int, seed: int) -> float:
-        """Return the component gradients per iteration for period p and the least valid batch.
+        """Return the component gradients per iteration, for the least batch that period p allows.
 
-        The batch is valid if condition (9) of shen2019 holds: the squared error is at most
+        A batch is allowed if condition (9) of shen2019 holds: the squared error is at most
         epsilon^2/4.
 
         The result is at most n, because a full gradient has no
@@ -202,7 +202,7 @@ GRIDS: Mapping[str, Mapping[str, tuple[Floats, float, float]]] = {
 
 
 def check_table_entry(trial: Trial, *, estimator: str) -> Evidence:
-    """Test the exponents in table 1 of shen2019: those of the least cost that satisfies (9).
+    """Test shen2019's table 1: exponents of the least cost at which errors satisfy shen2019 (9).
 
     The cost is the number of component gradients in an iteration, counted in runs.
     """

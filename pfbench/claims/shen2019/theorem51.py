@@ -129,7 +129,7 @@ def _gradient_descent_limit(problem: ZeroChain) -> Floats:
 def examine_internal_queries(
     effort: str, seed: int, *, target: Callable[[ZeroChain], Floats] = _gradient_descent_limit
 ) -> ExaminationEvidence:
-    """Examine theorem 5.1 of shen2019 for steps that query several points: two LO calls suffice.
+    """Examine theorem 5.1 of shen2019: two LO calls reach the gap if steps query several points.
 
     LO calls are linear minimisations. The two linear minimisations return u_0 and u_1 with the mean
     z. The points x_0 = 0, x_1 = u_0 and x_2 = (u_0 + u_1)/2 satisfy (14), whatever the hidden

@@ -231,7 +231,7 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
         return words[:n_words]
 
     def spawn(self, n_children: int) -> "list[HiddenSeed]":
-        """Return `n_children` child sequences, which cannot spawn; raise if too few are left.
+        """Return `n_children` child sequences, which cannot spawn; raise if fewer remain.
 
         All calls together return at most `MOST_SPAWNED`.
         """

@@ -302,7 +302,7 @@ def adapt_suite_text(
 
 
 def suite_for_problem(suite: Path, selector: str) -> Spec:
-    """Return a shipped suite for one problem; the targets are fractions of a measure at the start.
+    """Return a shipped suite for one problem; targets are fractions of a measure's start value.
 
     Schedules that follow from a theorem use the middle target as epsilon. If the selector is
     MODULE:NAME, the module is imported.

@@ -179,7 +179,7 @@ def load_exact_module(
     """
     file = inspect.getsourcefile(module) if getattr(module, "__file__", None) else None
     if file is None:
-        raise Inexact(f"the source of {module.__name__} is not known")
+        raise Inexact(f"the source file of the module {module.__name__} is not found")
     text = inspect.getsource(module)
     plain, exact = ast.parse(text, file), _ExactArithmeticRewriter().visit(ast.parse(text, file))
     twin, to_number = ModuleType(f"{module.__name__}__exact"), partial(_convert_integers, number)
