@@ -138,6 +138,11 @@ def examine_draw_law(
         for kind in ("batches", "weighted", "subsets")
     )
     coins, picks = ([draw for log in logs for draw in getattr(log, k)] for k in ("coins", "picks"))
+    if any(log.has_unknown_repeats for log in logs):
+        # Without its repeats, a batch is a subset.
+        subsets += [draw for log in logs for draw in log.table_batches]
+    else:
+        batches = [draw for log in logs for draw in log.all_batches]
     results = list[DrawLawResult]()
     if batches:
         results.append(_test_batches(batches, n))

@@ -25,8 +25,8 @@ class ResolvedDraws:
     picks
         (step, index, m) triples: the index of the picked one of the next m points.
     stored
-        (step, components, size) triples of batches for the table that a method keeps itself, where
-        it queries no component twice; without a repeated component, the batch has this size.
+        (step, components, draw) triples of batches for the table that a method keeps itself, where
+        it queries no component twice; `draw` stays unknown unless another query reveals it.
     chances
         The probabilities of weighted draws.
     """
@@ -36,8 +36,24 @@ class ResolvedDraws:
     subsets: DrawLog = field(default_factory=list)
     coins: list[tuple[int, bool]] = field(default_factory=list)
     picks: list[tuple[int, int, int]] = field(default_factory=list)
-    stored: list[tuple[int, Integers, int]] = field(default_factory=list)
+    stored: list[tuple[int, Integers, Integers]] = field(default_factory=list)
     chances: Floats | None = None
+
+    @property
+    def has_unknown_repeats(self) -> bool:
+        """Whether a batch for a table had repeated components, which were queried once."""
+        return any(len(batch) < len(draw) and draw.min() < 0 for _, batch, draw in self.stored)
+
+    @property
+    def table_batches(self) -> DrawLog:
+        """Batches for a table that no other query reveals, without their repeated components."""
+        return [(step, batch) for step, batch, draw in self.stored if draw.min() < 0]
+
+    @property
+    def all_batches(self) -> DrawLog:
+        """Batches drawn uniformly, with those for a table last in their step."""
+        batches = [*self.list_batches("batches"), *self.table_batches]
+        return sorted(batches, key=lambda draw: draw[0])
 
     def list_batches(self, *kinds: str) -> DrawLog:
         """Return the batches of the given kinds that the queries of the run reveal completely."""

@@ -219,7 +219,8 @@ class ReplayOracles:
                 likely = bool(window.pending.index(full) < window.pending.index(parts[0]))
             else:
                 # As many as there are components make a full gradient, more or fewer a batch.
-                likely = covers and count_components(parts) == self.n
+                is_difference = covers and len(parts[0].query.points) > 1
+                likely = covers and not is_difference and count_components(parts) == self.n
             heads = likely == (self.choose_option(2) == 0)
         else:
             heads = full is not None
@@ -489,7 +490,9 @@ class ReplayTable:
             stored = join_components(parts)
             if 0 < total <= size and len(np.unique(stored)) == total:
                 window.consume_components(parts, stored)
-                replay.notes.append("a component that is stored once is queried once")
+                if total < size:
+                    replay.notes.append("a component that is stored once is queried once")
+                replay.log.stored.append((replay.step, stored, sample))
                 return np.resize(stored, size)
             replay.match_batch(sample, x, parts)
         return sample

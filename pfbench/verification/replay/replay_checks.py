@@ -417,7 +417,7 @@ def _describe_case_for_hand_check(case: ReplayCase, outcome: ReplayOutcome) -> s
     """Return the formulas, start and draws of a quadratic case as text; "" for other cases."""
     formula = getattr(case.problem(), "formula", "")
     draws = outcome.log
-    batches = draws.list_batches("batches", "weighted", "subsets")
+    batches = [*draws.all_batches, *draws.list_batches("weighted", "subsets")]
     texts = [f"batch {batch.tolist()} at t={step}" for step, batch in batches]
     texts += [f"coin {'heads' if coin else 'tails'} at t={step}" for step, coin in draws.coins]
     texts += [f"pick {index} of {count} from t={step}" for step, index, count in draws.picks]

@@ -23,7 +23,7 @@ def test_a_table_may_be_queried_once_for_a_repeated_component(once, fewest):
         J = rng.integers(fewest, n, size=size)
         distinct = np.unique(J)
         if once or len(distinct) == size:
-            log.stored.append((t, distinct, size))
+            log.stored.append((t, distinct, np.full(size, -1)))
         else:
             log.batches.append((t, J))
     found = examine_draw_law([log], n, None)
