@@ -168,7 +168,7 @@ def check_lo(trial: Trial) -> Evidence:
 
 
 def _decide_lo_growth(trial: Trial) -> tuple[statistics.Decision, int]:
-    """Decide how linear minimisations grow in 1/epsilon, apart from one in each inner iteration.
+    """Decide the exponent in 1/epsilon of linear minimisations beyond one per inner iteration.
 
     Return the decision and the number of runs.
     """

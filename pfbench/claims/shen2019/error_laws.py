@@ -239,7 +239,7 @@ def _decide_exponent_in_eta_or_S(
 def _decide_exponent(
     point: npt.ArrayLike, rows: statistics.SeedRows[Any, Any], claimed: float, **options: float
 ) -> statistics.Decision:
-    """Decide whether an exponent of the mean squared error is as claimed.
+    """Decide whether the mean squared error scales in `point` with the claimed exponent.
 
     The decision is inconclusive if an error is exactly 0.
     """

@@ -252,7 +252,7 @@ class _PipeEnd:
         self._new_patterns: dict[int, Pattern] = {}
 
     def send(self, *message: Any) -> None:
-        """Send a message, and the iterate storages used by it or by the message before it."""
+        """Send a message with the iterate storages that this and the preceding message use."""
         arrays = bytearray()
         content = encode(message, self._number, arrays)
         storages: dict[int, Any] = {}
@@ -335,7 +335,7 @@ class ProblemPipeEnd(_PipeEnd):
     """Whether the other end waits for a message."""
 
     def send(self, *message: Any) -> None:
-        """Send a message, and the iterate storages used by it or by the message before it."""
+        """Send a message with the iterate storages that this and the preceding message use."""
         self._turn += 1
         self.owes_answer = False
         super().send(*message)

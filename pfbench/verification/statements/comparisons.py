@@ -208,7 +208,7 @@ class Separation(setting.StatementCheck):
             as_function(case.problem, self.measure)(case.problem.start())
 
     def _target(self, case: setting.MethodOnProblem) -> float:
-        """Return the target value of the measure on a problem."""
+        """Return the value of `measure` that both methods must reach on a problem."""
         target = self.target(case.constants) if callable(self.target) else self.target
         if not 0.0 < target < math.inf:
             raise InputError(f"the target on {case.problem.name} must be positive, not {target:g}.")
