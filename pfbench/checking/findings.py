@@ -283,14 +283,15 @@ def locate_method(source: Any, *names: str) -> str:
 
     Return "" if there is none.
     """
-    return next((_format_code(*found) for name in names if (found := _find_code(source, name))), "")
+    codes = (_find_code(source, name) for name in names)
+    return next((_format_code(*labelled) for labelled in codes if labelled), "")
 
 
 def locate_methods(source: Any, *names: str) -> tuple[str, ...]:
     """Return the source locations of the named methods of an object: those in user code, if any."""
-    all_found = [found for name in names if (found := _find_code(source, name))]
-    own = [found for found in all_found if not found[0].co_filename.startswith(_PACKAGE)]
-    return tuple(_format_code(*found) for found in own or all_found)
+    codes = [code for name in names if (code := _find_code(source, name))]
+    own = [code for code in codes if not code[0].co_filename.startswith(_PACKAGE)]
+    return tuple(_format_code(*code) for code in own or codes)
 
 
 def _find_code(source: Any, name: str) -> tuple[CodeType, str] | None:
