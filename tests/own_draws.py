@@ -136,29 +136,6 @@ class SeldomerReferences(Epochs):
         return self.kept
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ends(pf.Algorithm):
-    """SVRG Frank-Wolfe that ends where a step moves nothing."""
-
-    requires = frozenset({"gradient", "difference", "lo"})
-
-    output: str = "uniform"
-    iterations: int
-    step: float
-    batch: int
-    period: int
-
-    def run(self, ask, x, rng):
-        for t in range(self.iterations):
-            if t % self.period == 0:
-                mean, s = ask.gradient(x), x
-            g = mean + ask.difference(rng.integers(ask.n, size=self.batch), x, s)
-            at, x = x, x + self.step * (ask.lo(g) - x)
-            yield State(x, at, g)
-            if np.abs(x - at).max() <= 1e-13:
-                return
-
-
 class SeededAnew(Step):
     """RSPG; each pass over the data begins with the stream of the first."""
 

@@ -436,18 +436,18 @@ STYLES = (
 """Each with the method that it is."""
 
 FAULTS = (
-    (LongerLate, "spider-fw", (20 * 67, 22 * 67)),
-    (StaleWhereOld, "page-fw", (61, 1000)),
-    (SlowerLate, "storm-fw", (1200, 1200)),
-    (ForgetsLong, "storm-fw", (2, 300)),
-    (HalfPrecision, "zerosarah", (2, 1000)),
-    (StaysSoonAfter, "lsvrg-fw", (5, 1500)),
-    (NoRepeats, "lsvrg-fw", (901, 2000)),
-    (Prunes, "afw", (2, 1000)),
-    (HalfSegment, "afw", (15, 60)),
-    (CoarserLate, "cgs-convex", (60, 120)),
-    (SinglePrecision, "prox-svrg", (15 * 67, 15 * 67)),
-    (FlooredStep, "one-sfw", (1199, 1199)),
-    (NoLatePick, "sfw", None),
+    (LongerLate, "spider-fw"),
+    (StaleWhereOld, "page-fw"),
+    (SlowerLate, "storm-fw"),
+    (ForgetsLong, "storm-fw"),
+    (HalfPrecision, "zerosarah"),
+    (StaysSoonAfter, "lsvrg-fw"),
+    (NoRepeats, "lsvrg-fw"),
+    (Prunes, "afw"),
+    (HalfSegment, "afw"),
+    (CoarserLate, "cgs-convex"),
+    (SinglePrecision, "prox-svrg"),
+    (FlooredStep, "one-sfw"),
+    (NoLatePick, "sfw"),
 )
-"""Each with the method, and between which iterations it shows; None where in the output."""
+"""Faulty ones, each with its method."""

@@ -142,13 +142,6 @@ class UnenumerableQuarter(Unenumerable):
 
 
 @dataclass(frozen=True)
-class Raises(MySpider):
-    def run(self, ask, x, rng):
-        yield from ()
-        raise RuntimeError("I do not work")
-
-
-@dataclass(frozen=True)
 class Leaves(MySpider):
     """Leaves the feasible set."""
 

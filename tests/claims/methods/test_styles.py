@@ -25,8 +25,8 @@ STYLES = [
 """Right methods, with their names in the catalogue."""
 
 WRONG = [
-    *dict.fromkeys((kind, name) for name, kind, _ in FAULTS),
-    *((kind, name) for kind, name, _ in LATE),
+    *((kind, name) for name, kind in FAULTS),
+    *LATE,
     *((kind, "prox-page") for kind in (own_draws.OftenLate, own_draws.SeldomLate)),
     (own_draws.NeverZero, "prox-saga"),
     (own_draws.SeededAnew, "prox-sgd"),
