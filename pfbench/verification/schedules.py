@@ -6,16 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pfbench.base.constants import Constants
-from pfbench.base.errors import PfbenchError, RefusedError
+from pfbench.base.errors import RefusedError
 from pfbench.base.protocols import Algorithm
-from pfbench.verification.replay.replay_checks import NOT_COMPARED
+from pfbench.verification.replay.replay_checks import NOT_COMPARED, REFUSALS
 from pfbench.verification.schedule_homogeneity import USUAL
 from pfbench.verification.statistics import Decision, Evidence, combine_all, decide_exact
 from pfbench.verification.subject import MethodFailed, NotTestable, select_accepted
 from pfbench.verification.trial import Trial
-
-REFUSALS = (PfbenchError, ValueError, NotImplementedError)
-"""Errors by which a method, or its schedule, refuses its arguments."""
 
 _OUTSIDE = ("math domain error", "expected a ")
 """Starts of the messages of `math` for arguments outside a domain, by version of Python."""

@@ -1,7 +1,7 @@
 """Comparison of a method's runs, draws and oracle counts with a reference implementation."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -16,6 +16,7 @@ from pfbench.oracles import Ledger
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.replay.draw_streams import examine_draw_law, iterate_draw_streams
+from pfbench.verification.replay.draws import ResolvedDraws
 from pfbench.verification.replay.follow import ReplayOutcome, follow_transcript
 from pfbench.verification.replay.forms import format_parameters, list_method_forms
 from pfbench.verification.replay.outputs import decide_output_distribution
@@ -40,7 +41,7 @@ from pfbench.verification.subject import (
 from pfbench.verification.trial import Trial
 
 REFUSALS = (PfbenchError, ValueError, NotImplementedError)
-"""Errors by which a method refuses its parameters or a problem."""
+"""Errors by which a method, or its schedule, refuses parameters or a problem."""
 
 NOT_COMPARED = "Not compared"
 """Beginning of a sentence on runs that were left out; verdicts with it show their reason."""
@@ -106,43 +107,35 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
             return Evidence(combine_all(parts), {}, 1)
     streams = list(iterate_draw_streams(comparison.method, trial.case_seed))
     for case, run_count in streams:
-        algorithm = comparison.make(case)
-        if algorithm is None:
-            continue
-        logs, outcome = [], ReplayOutcome(0)
-        for seed in trial.seeds(run_count, "draws"):
-            transcript = comparison.record(case, algorithm, seed)
-            if transcript is None:
-                break
-            outcome = comparison.follow(case, transcript)
-            if not outcome.agrees:
-                words = f"{case}: iteration {outcome.steps}: {outcome.reason}"
-                comparison.doubts.append(f"the draws are not tested, as a run differs: {words}")
-                break
-            comparison.doubts += outcome.notes if outcome.log.has_unknown_repeats else []
-            logs.append(outcome.log)
-        if outcome.is_mismatch:
+        logs, differs = comparison.collect_draws(case, trial.seeds(run_count, "draws"))
+        if differs:
             break
-        if len(logs) < run_count:
-            continue
-        comparison.runs += 1
-        law = examine_draw_law(logs, case.problem().n, case.parameters.get("refresh"))
-        words = law.violation
-        if law.law and _documents_replacement(comparison.method):
-            words = words or f"the batches are drawn {law.law}, the source's with replacement"
-        if words:
-            reason = f"iteration {law.step}: {words} (repeat: {trial.command})."
-            parts[str(case)] = Decision("violated", reason, {}, law.p_value)
-            break
-        comparison.notes += [f"the batches are drawn {law.law}"] if law.law else []
-        parts[str(case)] = Decision("holds", "", {}, law.p_value)
-        if law.p_value <= _DOUBTFUL / len(streams):
-            words = "The drawn indices look dependent."
-            parts[str(case)] = Decision("inconclusive", words, {}, law.p_value)
+        if len(logs) == run_count:
+            comparison.runs += 1
+            parts[str(case)] = _decide_draw_law(comparison, case, logs, _DOUBTFUL / len(streams))
+            if parts[str(case)].verdict == Verdict.VIOLATED:
+                break
     if streams and not parts and not comparison.doubts:
         raise comparison.make_refusal_error()
     decision = comparison.decide("The draws and the output have the reference's law.")
     return Evidence(combine_all({"": decision, **parts}), {}, max(1, comparison.runs))
+
+
+def _decide_draw_law(
+    comparison: "Comparison", case: ReplayCase, logs: Sequence[ResolvedDraws], doubtful: float
+) -> Decision:
+    """Decide whether draws have the reference's law; a p-value of at most `doubtful` is doubted."""
+    law = examine_draw_law(logs, case.problem().n, case.parameters.get("refresh"))
+    words = law.violation
+    if law.law and _documents_replacement(comparison.method):
+        words = words or f"the batches are drawn {law.law}, the source's with replacement"
+    if words:
+        reason = f"iteration {law.step}: {words} (repeat: {comparison.trial.command})."
+        return Decision("violated", reason, {}, law.p_value)
+    comparison.notes += [f"the batches are drawn {law.law}"] if law.law else []
+    if law.p_value <= doubtful:
+        return Decision("inconclusive", "The drawn indices look dependent.", {}, law.p_value)
+    return Decision("holds", "", {}, law.p_value)
 
 
 def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
@@ -320,6 +313,25 @@ class Comparison:
     def follow(self, case: ReplayCase, transcript: Transcript) -> ReplayOutcome:
         """Compare a recorded run with the reference of the built-in method."""
         return follow_transcript(transcript, self.method(**case.parameters))
+
+    def collect_draws(
+        self, case: ReplayCase, seeds: Iterable[int]
+    ) -> tuple[list[ResolvedDraws], bool]:
+        """Return the draws of runs up to the first that cannot be followed, and if it differs."""
+        logs = list[ResolvedDraws]()
+        algorithm = self.make(case)
+        for seed in seeds if algorithm is not None else ():
+            transcript = self.record(case, algorithm, seed)
+            if transcript is None:
+                break
+            outcome = self.follow(case, transcript)
+            if not outcome.agrees:
+                words = f"{case}: iteration {outcome.steps}: {outcome.reason}"
+                self.doubts.append(f"the draws are not tested, as a run differs: {words}")
+                return logs, outcome.is_mismatch
+            self.doubts += outcome.notes if outcome.log.has_unknown_repeats else []
+            logs.append(outcome.log)
+        return logs, False
 
     def add_outcome(self, case: ReplayCase, transcript: Transcript, outcome: ReplayOutcome) -> None:
         """Add the result of comparing one run with its reference implementation."""
