@@ -61,7 +61,7 @@ class ScipyMinimize(BlackBox):
             further["jac"] = oracles.gradient
         if self.method in _HESSIANS:
             further["hessp"] = oracles.hessian_product()
-        minimize = import_optional_library("scipy.optimize").minimize(
+        result = import_optional_library("scipy.optimize").minimize(
             oracles.value,
             oracles.start,
             method=self.method,
@@ -70,7 +70,7 @@ class ScipyMinimize(BlackBox):
             options=options,
             **further,
         )
-        return np.asarray(minimize.x)
+        return np.asarray(result.x)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +181,7 @@ class CoptFrankWolfe(BlackBox):
                 reported = results["it"]
                 tell(results["x"] + results["step_size"] * results["update_direction"])
 
-        minimize_frank_wolfe = import_optional_library("copt").minimize_frank_wolfe(
+        result = import_optional_library("copt").minimize_frank_wolfe(
             oracles.value_and_gradient,
             oracles.start,
             oracles.lmo,
@@ -192,7 +192,7 @@ class CoptFrankWolfe(BlackBox):
             tol=self.tolerance,
             callback=callback,
         )
-        return np.asarray(minimize_frank_wolfe.x)
+        return np.asarray(result.x)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +217,7 @@ class CoptProximalGradient(BlackBox):
             if results["n_iterations"] > 0:
                 tell(results["x"])
 
-        minimize_proximal_gradient = import_optional_library("copt").minimize_proximal_gradient(
+        result = import_optional_library("copt").minimize_proximal_gradient(
             oracles.value_and_gradient,
             oracles.start,
             oracles.prox,
@@ -227,7 +227,7 @@ class CoptProximalGradient(BlackBox):
             tol=0.0,
             callback=callback,
         )
-        return np.asarray(minimize_proximal_gradient.x)
+        return np.asarray(result.x)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,16 +79,12 @@ class ComponentChecks(ProblemChecks):
             x, i = space.random_member(), int(space.rng.integers(problem.n))
             first, second, item = space.random_line(x), space.random_line(x), np.array([i])
             component = partial(problem.batch, item)
-            derivatives = [
-                derivative(restrict_to_line(component, line)) for line in (first, second)
-            ]
-            a, b = (
-                second.directional_derivative(derivatives[0][0]),
-                first.directional_derivative(derivatives[1][0]),
-            )
-            sizes = [norm(derivative[0]) for derivative in derivatives]
-            error = derivatives[0][1] * second.length + derivatives[1][1] * first.length
-            scale = sizes[0] * second.length + sizes[1] * first.length
+            along_first, first_error = derivative(restrict_to_line(component, first))
+            along_second, second_error = derivative(restrict_to_line(component, second))
+            a = second.directional_derivative(along_first)
+            b = first.directional_derivative(along_second)
+            error = first_error * second.length + second_error * first.length
+            scale = norm(along_first) * second.length + norm(along_second) * first.length
             # Below the rounding of a gradient, as where a loss is saturated, there is no verdict.
             rounding = self._rounding(x) * (first.length + second.length)
             asymmetry = abs(a - b)

@@ -234,10 +234,10 @@ class CheckRunner:
         except CheckSkipped as skipped:
             result = CheckResult(check, "skipped", str(skipped))
         except (Exception, SystemExit, GeneratorExit, BudgetExhausted) as error:
-            rstrip = format_error(error).rstrip(".")
-            rstrip = rstrip if isinstance(error, PfbenchError) else f"it raised {rstrip}"
+            text = format_error(error).rstrip(".")
+            text = text if isinstance(error, PfbenchError) else f"it raised {text}"
             at_fault = _user_locations(error) or tuple(locations)
-            result = CheckResult(check, "failed", rstrip, "it must not raise", {}, at_fault)
+            result = CheckResult(check, "failed", text, "it must not raise", {}, at_fault)
         self.findings.append(result)
         return result.status != "failed"
 

@@ -41,22 +41,15 @@ class SetSampler:
     def trial_gradients(self) -> list[Floats]:
         """Inputs to test `lo` with: normal, unit, integer, constant and slowly rotating arrays."""
         size = math.prod(self.shape)
-        standard_normal = list(self.rng.standard_normal((60, size)))
+        rows = list(self.rng.standard_normal((60, size)))
         units = self.rng.permutation(size)[:20]
-        standard_normal += [sign * np.eye(1, size, k)[0] for k in units for sign in (1.0, -1.0)]
-        standard_normal += list(self.rng.integers(-2, 3, size=(20, size)).astype(float))
-        standard_normal += [
-            np.ones(size),
-            -np.ones(size),
-            np.zeros(size),
-            np.arange(size) - size / 2.0,
-        ]
+        rows += [sign * np.eye(1, size, k)[0] for k in units for sign in (1.0, -1.0)]
+        rows += list(self.rng.integers(-2, 3, size=(20, size)).astype(float))
+        rows += [np.ones(size), -np.ones(size), np.zeros(size), np.arange(size) - size / 2.0]
         a, b = self.rng.standard_normal((2, size))
         # As in a run: each is near the last one.
-        standard_normal += [
-            math.cos(t) * a + math.sin(t) * b for t in np.linspace(0.0, math.pi, 60)
-        ]
-        return [g.reshape(self.shape) for g in standard_normal]
+        rows += [math.cos(t) * a + math.sin(t) * b for t in np.linspace(0.0, math.pi, 60)]
+        return [g.reshape(self.shape) for g in rows]
 
     @cached_property
     def answers(self) -> list[tuple[Floats, Floats]]:

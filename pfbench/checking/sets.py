@@ -148,21 +148,19 @@ class SetChecks(SetSampler):
 
     def _check_not_improvable(self, g: Floats, v: Floats, reached: float) -> None:
         """Raise `CheckFailed` if `contains` accepts a point y with <g, y> < <g, v>, v = lo(g)."""
-        centre, size = self.centre, norm(g)
+        centre, size, D = self.centre, norm(g), self.diameter_or_one
         if size == 0.0:
             return
         steps = [
             v + _BEYOND * (v - centre),
             v + 0.1 * (v - centre),
-            v - (0.01 * self.diameter_or_one / size) * g,
+            v - (0.01 * D / size) * g,
             self._farthest_member_from_centre(-g),
         ]
         if getattr(self.body, "has_projection", False):
-            steps.append(self.body.project(v - (10.0 * self.diameter_or_one / size) * g))
+            steps.append(self.body.project(v - (10.0 * D / size) * g))
         for y in steps:
-            if float(
-                np.vdot(g, y)
-            ) < reached - 1e-6 * size * self.diameter_or_one and self.contains(y):
+            if float(np.vdot(g, y)) < reached - 1e-6 * size * D and self.contains(y):
                 raise CheckFailed(
                     "no point y of the set may have <g, y> < <g, lo(g)>",
                     f"<g, lo(g)> = {format_brief(reached)}, but <g, y> = {_product(g, y)}: "
@@ -322,11 +320,8 @@ class SetChecks(SetSampler):
         recomputed = [self.draw_vertex(rng) for _ in vertices]
         if not np.array_equal(recomputed, vertices):
             raise CheckFailed("random_vertex must depend on rng alone", "the vertices differ")
-        if (
-            len(self.member_rows) > 2
-            and len(vertices) > 5
-            and not np.ptp(np.array(vertices), axis=0).any()
-        ):
+        are_many = len(self.member_rows) > 2 and len(vertices) > 5
+        if are_many and not np.ptp(np.array(vertices), axis=0).any():
             raise CheckFailed("random vertices must differ", f"{len(vertices)} equal ones")
         return f"{len(vertices)} drawn"
 
@@ -337,11 +332,8 @@ class SetChecks(SetSampler):
         """
         D, best, pair = float(self.body.diameter), 0.0, (self.centre, self.centre)
         for k in TimeLimit(SECONDS).rounds(40):
-            g = (
-                self.trial_gradients[k % len(self.trial_gradients)]
-                if k % 2
-                else self.random_member_difference()
-            )
+            trials = self.trial_gradients
+            g = trials[k % len(trials)] if k % 2 else self.random_member_difference()
             for _ in range(8):
                 v, w = as_dense_array(self.body.lo(g)), as_dense_array(self.body.lo(-g))
                 if norm(v - w) > best:
@@ -400,7 +392,7 @@ class SetChecks(SetSampler):
             raise CheckFailed(
                 "project must raise an error, as has_projection is False", "project returns a point"
             )
-        looked = 0
+        looked, D = 0, self.diameter_or_one
         points = list(self._projection_inputs())
         for k in TimeLimit(SECONDS).rounds(len(points)):
             y = points[k]
@@ -415,15 +407,12 @@ class SetChecks(SetSampler):
                     point,
                     locate_methods(body, "project", "contains"),
                 )
-            if self.contains(before, 0.0) and not norm(p - y) <= _RELATIVE * self.diameter_or_one:
+            if self.contains(before, 0.0) and not norm(p - y) <= _RELATIVE * D:
                 raise CheckFailed("project(y) must be y if y is in the set", "another point", point)
             against = as_dense_array(body.lo(p - y))
             for x in (against, *(row.reshape(self.shape) for row in self.member_rows[:50])):
                 excess = float(np.vdot(y - p, x - p))
-                if (
-                    excess
-                    > _RELATIVE * (norm(y - p) + 1e-3 * self.diameter_or_one) * self.diameter_or_one
-                ):
+                if excess > _RELATIVE * (norm(y - p) + 1e-3 * D) * D:
                     raise CheckFailed(
                         "<y - p, x - p> must be <= 0 for p = project(y) and all x in the set",
                         f"{format_brief(excess)}, so points between p and x are nearer to y than p",

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.base.counts import COUNTED, Budget, Counts
+from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import BudgetExhausted, StalePoint
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point, State
@@ -206,7 +207,7 @@ class UncountedCallDetector:
             type(h or problem),
         )
         self._depth = 0
-        self.uncounted_calls: dict[tuple[str, str], int] = {}
+        self.uncounted_calls: Counter[tuple[str, str]] = Counter()
 
     def __enter__(self) -> Self:
         self._previous_tracer: Callable[..., Any] | None = sys.getprofile()
@@ -230,15 +231,10 @@ class UncountedCallDetector:
             self._depth += (event == "call") - (event == "return")
             return
         caller = frame.f_back
-        if event == "call" and not self._depth and caller is not None:
-            identify_call = self._identify_call(frame, caller)
-            if identify_call:
-                line = format_location(
-                    caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name
-                )
-                self.uncounted_calls[identify_call, line] = (
-                    self.uncounted_calls.get((identify_call, line), 0) + 1
-                )
+        if event != "call" or self._depth or caller is None:
+            return
+        if called := self._identify_call(frame, caller):
+            self.uncounted_calls[called, _line_of_frame(caller)] += 1
 
     def _identify_call(self, frame: FrameType, caller: FrameType) -> str:
         """Return the name of the called oracle or compiled loop; "" for any other function."""
@@ -251,6 +247,11 @@ class UncountedCallDetector:
         if module.startswith("pfbench.kernels") and not asking.startswith("pfbench."):
             return f"a loop of {module}"
         return ""
+
+
+def _line_of_frame(frame: FrameType) -> str:
+    """Return the file, line and function of a frame as text."""
+    return format_location(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 class PrivateAccessRecordingOracles(Oracles):
@@ -274,16 +275,13 @@ class PrivateAccessRecordingOracles(Oracles):
         if name.startswith("_") and not name.startswith("__"):
             caller = sys._getframe(1)
             if caller.f_code not in _BUNDLE:
-                line = format_location(
-                    caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name
-                )
+                line = _line_of_frame(caller)
                 object.__getattribute__(self, "accessed_privates").setdefault(name, line)
         return super().__getattribute__(name)
 
 
-PrivateAccessRecordingOracles.__name__ = (
-    Oracles.__name__
-)  # an error of Python's names what a method knows
+# So that an error of Python names the class that a method knows.
+PrivateAccessRecordingOracles.__name__ = Oracles.__name__
 
 
 def guard_oracles(
@@ -296,11 +294,8 @@ def guard_oracles(
 
 def format_counts(counts: Counts) -> str:
     """Return the nonzero oracle counts as text, e.g. "4 FO, 92 SFO"."""
-    report = counts.as_dict()
-    return (
-        ", ".join(f"{report[name]} {name.upper()}" for name in COUNTED if report[name])
-        or "no calls"
-    )
+    texts = (f"{number} {name.upper()}" for name, number in counts.as_dict().items() if number)
+    return ", ".join(texts) or "no calls"
 
 
 def refuse_uncounted_calls(

@@ -142,10 +142,10 @@ def _iterate_variations(
                 ]
                 yield f"{name}[{k}]", entry, rest
         else:
-            results = (
+            others = (
                 [alternatives[name]] if name in alternatives else _list_alternatives(name, value)
             )
-            yield name, value, [(other, {**hyper, name: other}) for other in results]
+            yield name, value, [(other, {**hyper, name: other}) for other in others]
 
 
 def _list_alternatives(name: str, value: Any) -> list[Any]:

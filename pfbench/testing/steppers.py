@@ -126,11 +126,8 @@ class Stepper:
         torch = sys.modules.get("torch")
         if isinstance(optimizer, type):
             is_torch = torch is not None and issubclass(optimizer, torch.optim.Optimizer)
-            return (
-                "torch"
-                if is_torch or list_required_arguments(getattr(optimizer, "step", None)) == ["self"]
-                else "class"
-            )
+            arguments = list_required_arguments(getattr(optimizer, "step", None))
+            return "torch" if is_torch or arguments == ["self"] else "class"
         # A function of (x0, grads), or one that makes a transformation of its parameters.
         first = [name for name in list_required_arguments(optimizer) or () if name not in hyper]
         return "function" if len(first) >= 2 else "optax"

@@ -266,8 +266,8 @@ def _read_future(index: int, future: Any, retries: int) -> TaskResult:
 
 def _describe_error(error: BaseException) -> str:
     """Return the type and the message of an error that Dask raised, on one line."""
-    rstrip = " ".join(brief_error_text(error).split()).rstrip(".")
-    return f"{type(error).__name__}: {rstrip}"
+    text = " ".join(brief_error_text(error).split()).rstrip(".")
+    return f"{type(error).__name__}: {text}"
 
 
 def _make_lost_result(index: int, reason: str, retries: int = 0) -> TaskResult:

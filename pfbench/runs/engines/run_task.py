@@ -187,12 +187,10 @@ def limit_memory(max_growth_bytes: float | None) -> Iterator[None]:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    product = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
-    max_count = int(product + max_growth_bytes)
-    resource.setrlimit(
-        resource.RLIMIT_AS,
-        (max_count if hard == resource.RLIM_INFINITY else min(max_count, hard), hard),
-    )
+    used = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+    limit = int(used + max_growth_bytes)
+    limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
     try:
         yield
     finally:

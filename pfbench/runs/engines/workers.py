@@ -204,10 +204,8 @@ class Worker:
 
     def start_task(self, index: int, task: Task) -> None:
         """Send a task to the process; first replace a process that died or ran other user code."""
-        if (
-            self._code not in ("", task.user_code_name)
-            or self._folder != task.untrusted_code_folder
-        ):
+        ran_other_code = self._code not in ("", task.user_code_name)
+        if ran_other_code or self._folder != task.untrusted_code_folder:
             self._folder = task.untrusted_code_folder
             self._replace()
         self._notes[:] = _UNNOTED
@@ -312,6 +310,13 @@ def _serve(pipe: Connection, notes: Any, code_folder: str = "") -> None:
     _noted, _worker = notes, os.getpid()  # which a confined process gets there
     folder = os.getcwd()
     sys.stdout = sys.stderr  # the standard output is the command's, which may print JSON there
+
+    def send(message: tuple[Any, ...]) -> None:
+        if code_folder:
+            pipe.send_bytes(json.dumps(message, default=json_default).encode())
+        else:
+            pipe.send(message)
+
     while True:
         try:
             number = pipe.recv()
@@ -324,24 +329,16 @@ def _serve(pipe: Connection, notes: Any, code_folder: str = "") -> None:
         except (EOFError, ConnectionError):
             return
         except Exception as error:
-            answer = (
-                "error",
-                None,
-                f"the task cannot be read by a worker: {brief_error_text(error)}",
-            )
+            reason = f"the task cannot be read by a worker: {brief_error_text(error)}"
+            answer = "error", None, reason
         if os.getpid() != _worker:  # the task forked, and its child came back here, too
             os._exit(0)
         try:
-            if code_folder:
-                pipe.send_bytes(json.dumps([number, *answer], default=json_default).encode())
-            else:
-                pipe.send((number, *answer))
+            send((number, *answer))
         except ConnectionError:
             return
         except Exception as error:
-            reason = f"its result cannot be sent: {brief_error_text(error)}"
-            failure = number, "error", None, reason
-            pipe.send_bytes(json.dumps(failure).encode()) if code_folder else pipe.send(failure)
+            send((number, "error", None, f"its result cannot be sent: {brief_error_text(error)}"))
 
 
 def call_and_catch(

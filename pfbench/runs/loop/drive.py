@@ -365,12 +365,11 @@ class RunProgress:
         row = self.trace.record(self.costs, self.state)
         if self.trace.failure:
             return Status.ERROR, self.trace.failure
-        stop = self.stop
-        if stop is not None and -math.inf < row[stop.measure] <= stop.target:
-            return (
-                Status.TARGET,
-                f"{stop.measure} = {row[stop.measure]:.6g} is at most {stop.target:g}",
-            )
+        if self.stop is None:
+            return None
+        measure, target = self.stop.measure, self.stop.target
+        if -math.inf < row[measure] <= target:
+            return Status.TARGET, f"{measure} = {row[measure]:.6g} is at most {target:g}"
         return None
 
 

@@ -115,10 +115,8 @@ def _hold_interrupts() -> Iterator[None]:
 
     Otherwise Ctrl-C during the imports of a process would print a traceback.
     """
-    if (
-        not hasattr(signal, "pthread_sigmask")
-        or threading.current_thread() is not threading.main_thread()
-    ):
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not (hasattr(signal, "pthread_sigmask") and in_main_thread):
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

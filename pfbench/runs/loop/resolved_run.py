@@ -117,12 +117,8 @@ class ResolvedRun:
                 f"budget={brief_repr(budget)} has no numbers of oracle calls: write "
                 'pf.Budget(sfo=100), or {"sfo": 100}.'
             )
-        limited = (budget is not None and bool(budget.limits)) or stop is not None
-        if (
-            getattr(self.algorithm, "runs_until_stopped", False)
-            and not limited
-            and time_limit is None
-        ):
+        is_limited = bool(budget and budget.limits) or stop is not None or time_limit is not None
+        if getattr(self.algorithm, "runs_until_stopped", False) and not is_limited:
             raise InputError(
                 f"{self.algorithm.name} has no stopping rule: set iterations, a budget, a target "
                 "or a time limit."

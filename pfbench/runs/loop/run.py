@@ -118,10 +118,8 @@ class Run:
         The value is infinity if the run failed or is not completed for another reason, or if it has
         no value of the measure.
         """
-        if (
-            self.status not in COMPLETED
-            or check_text("measure", measure, "fw_gap") not in self.columns
-        ):
+        check_text("measure", measure, "fw_gap")
+        if self.status not in COMPLETED or measure not in self.columns:
             return math.inf
         index = self.columns.index(measure)
         values = (row[index] for row in reversed(self.rows))
@@ -174,15 +172,8 @@ class Run:
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields of the run as JSON data, without the trace."""
-        left_out = (
-            "yields_output",
-            "error_location",
-            "unmet_assumptions",
-            "note",
-            "columns",
-            "rows",
-            "x",
-        )
+        left_out = {"yields_output", "error_location", "unmet_assumptions", "note"}
+        left_out |= {"columns", "rows", "x"}
         return {
             **{name: value for name, value in vars(self).items() if name not in left_out},
             "parameters": {
@@ -292,9 +283,8 @@ class Stop:
         InputError
             If the text does not have that form.
         """
-        name, _, number = (
-            piece.strip() for piece in check_text("stop", value, "fw_gap=0.01").rpartition("=")
-        )
+        text = check_text("stop", value, "fw_gap=0.01")
+        name, _, number = map(str.strip, text.rpartition("="))
         try:
             target = float(number)
         except ValueError:

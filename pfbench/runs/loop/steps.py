@@ -139,9 +139,9 @@ class ObservedBackend:
             copies = tuple(map(keep, arguments)) if name in _PARTS else ()
             answer = value(*arguments)
             self._listener(verb, (*self._before, *arguments), answer)
-            return (
-                ObservedBackend(answer, self._listener, name, copies) if name in _PARTS else answer
-            )
+            if name in _PARTS:
+                return ObservedBackend(answer, self._listener, name, copies)
+            return answer
 
         setattr(self, name, call)
         return call
@@ -271,10 +271,8 @@ class PrefetchingGenerator(np.random.Generator):
         endpoint: bool = False,
     ) -> Any:
         """Return random integers, as `numpy.random.Generator.integers`."""
-        plain = high is None and dtype is np.int64 and not endpoint
-        if not (
-            plain and type(low) is int and type(size) is int and 0 < size < self._prefetch_limit
-        ):
+        is_plain = high is None and dtype is np.int64 and not endpoint and type(low) is int
+        if not (is_plain and type(size) is int and 0 < size < self._prefetch_limit):
             self._rewind()
             return super().integers(low, high, size, dtype, endpoint)
         first = self._position
@@ -305,9 +303,9 @@ class PrefetchingGenerator(np.random.Generator):
 
         If the bound is that of the last call, twice as many are drawn ahead as then.
         """
-        batches = (
-            min(2 * self._batches, self._prefetch_limit // size) if bound == self._bound else 1
-        )
+        batches = 1
+        if bound == self._bound:
+            batches = min(2 * self._batches, self._prefetch_limit // size)
         self._rewind()
         if batches > 1:
             self._state = super().bit_generator.state

@@ -215,12 +215,9 @@ class BuiltProblem:
     def best_known(self) -> tuple[float, str] | None:
         """Best known value of the objective, with its source; None if no value is known."""
         try:
-            best_known = self.problem.best_known
-            return (
-                None
-                if best_known is None
-                else (check_real("best_known", best_known[0]), str(best_known[1]))
-            )
+            if (best_known := self.problem.best_known) is None:
+                return None
+            return check_real("best_known", best_known[0]), str(best_known[1])
         except Exception:  # of any kind, from a user's problem
             return None
 

@@ -94,11 +94,8 @@ def _check_safe_to_parse(text: str, path: Path) -> None:
             depth -= 1
         parts = parts + (kind == ".") if kind not in "=,\n" else 0
         if max(depth, parts) >= MAX_DEPTH:
-            field = (
-                _describe_line(text, token.start())
-                if parts
-                else _describe_line_and_key(text, token.start())
-            )
+            describe = _describe_line if parts else _describe_line_and_key
+            field = describe(text, token.start())
             raise InputError(f"{path}: {field} is nested more than {MAX_DEPTH} deep: simplify it.")
 
 

@@ -181,19 +181,17 @@ def add_candidate(
     if interface is None:
         interface = read_method_interface(selector.name)
     required = _collect_required_parameters(selector, interface, suite.candidate)
-    fill_templates = _fill_templates({**interface.defaults, **selector.texts, **required}, required)
-    tried = {name: value for name, value in fill_templates.items() if isinstance(value, list)}
+    values = _fill_templates({**interface.defaults, **selector.texts, **required}, required)
+    tried = {name: value for name, value in values.items() if isinstance(value, list)}
     if not tried:
         label = _make_unused_label(label, study.labels)
-        methods = (
-            *study.algorithms,
-            LabelledSelector(label, _with_parameters(selector, fill_templates)),
-        )
+        added = LabelledSelector(label, _with_parameters(selector, values))
+        methods = (*study.algorithms, added)
         return suite.map_studies(lambda study: replace(study, algorithms=methods)), (label,)
     if study.tune is None:
         raise InputError(f"[candidate] of {suite.name} has lists to be tuned: add a table [tune].")
     label = _make_unused_label(label, [method.label for method in study.tune.methods])
-    braces = fill_templates | {name: f"{{{name}}}" for name in tried}
+    braces = values | {name: f"{{{name}}}" for name in tried}
     tuned = TunedMethod(label, _with_parameters(selector, braces), tried)
     tune = replace(study.tune, methods=(*study.tune.methods, tuned))
     return suite.map_studies(lambda study: replace(study, tune=tune)), (tuned.tuned_label,)
