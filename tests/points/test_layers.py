@@ -1,5 +1,6 @@
 """Points with named layers: against the same operations layer by layer, and on plain vectors."""
 
+import io
 import pickle
 
 import numpy as np
@@ -79,7 +80,8 @@ def test_a_distance_in_a_norm_of_layers():
 def test_pickles_and_messages_keep_layers():
     x = point()
     arrays = bytearray()
-    message = decode(encode(x, id, arrays), lambda kind, number: None, memoryview(arrays))
+    data = encode(x, id, arrays)
+    message = decode(data, lambda kind, number: None, io.BytesIO(arrays))
     for copy in (pickle.loads(pickle.dumps(x)), message):
         assert type(copy) is Layers
         assert copy.shapes == x.shapes

@@ -10,6 +10,7 @@ the marks by which a point knows whether it is the newest. Each message updates 
 its content is read. Patterns come only from the problem's process, since nothing checks them.
 """
 
+import io
 import json
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
@@ -73,9 +74,8 @@ def encode(value: Any, number: Callable[[Any], int], arrays: bytearray) -> Any:
     if isinstance(value, np.ndarray) and kind is not Layers and value.dtype.kind in _KINDS:
         is_fortran = value.flags.f_contiguous and not value.flags.c_contiguous
         order: Literal["F", "C"] = "F" if is_fortran else "C"
-        offset = len(arrays)
         arrays += value.tobytes(order)
-        return {"array": [value.dtype.str, value.shape, order, offset]}
+        return {"array": [value.dtype.str, value.shape, order]}
     if kind in (tuple, list):
         return {kind.__name__: [encode(item, number, arrays) for item in value]}
     if kind is dict:
@@ -90,13 +90,15 @@ def encode(value: Any, number: Callable[[Any], int], arrays: bytearray) -> Any:
     raise TypeError(f"an object of type {kind.__name__} cannot be sent to the other process")
 
 
-def decode(value: Any, shared: Callable[[str, int], Any], arrays: memoryview) -> Any:
+def decode(value: Any, shared: Callable[[str, int], Any], arrays: io.BytesIO) -> Any:
     """Return the value that `encode` encoded.
 
     Parameters
     ----------
     shared
         Function from the kind and the number of a shared object to the object.
+    arrays
+        The bytes of the arrays, in their order; each array is read once.
 
     Raises
     ------
@@ -124,17 +126,17 @@ def decode(value: Any, shared: Callable[[str, int], Any], arrays: memoryview) ->
 
 
 def _decode_array(
-    arrays: memoryview, text: str, shape: list[int], order: Any, offset: int
+    arrays: io.BytesIO, text: str, shape: list[int], order: Any
 ) -> np.ndarray[Any, Any]:
     dtype = np.dtype(text)
     if dtype.kind not in _KINDS or order not in ("C", "F"):
         raise ValueError(
             f"the received data have an array of invalid type {text!r} or order {order!r}"
         )
-    if not all(type(size) is int and 0 <= size < 2**40 for size in (*shape, offset)):
+    if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
         raise ValueError(f"the received data have an array of invalid shape {shape}")
     size = dtype.itemsize * int(np.prod(shape, dtype=object))
-    part = np.frombuffer(arrays[offset : offset + size], dtype)
+    part = np.frombuffer(arrays.read(size), dtype)
     return part.reshape(shape, order=order).copy(order)
 
 
@@ -260,14 +262,16 @@ class _PipeEnd:
             for number in missing:
                 parts = vars(self._things[number])
                 values = tuple(parts[name] for name in STORAGE)
-                storages[number] = encode(values, self._number, arrays)
+                storages[number] = encode(values, self._number, of_storages)
         patterns = [
-            (number, encode((p.shape, tuple(p.rows), p.bounds), self._number, arrays))
+            (number, encode((p.shape, tuple(p.rows), p.bounds), self._number, of_patterns))
             for number, p in self._new_patterns.items()
         ]
         self._modified, self._new_patterns = {}, {}
         head = json.dumps([self._turn, patterns, list(storages.items()), content]).encode()
-        self.pipe.send_bytes(b"".join([len(head).to_bytes(8, "little"), head, arrays]))
+        length = len(head).to_bytes(8, "little")
+        # In the order in which they are decoded.
+        self.pipe.send_bytes(b"".join([length, head, of_patterns, of_storages, of_content]))
 
     def receive(self) -> Any:
         """Return the next message from the other process.
@@ -279,20 +283,20 @@ class _PipeEnd:
         ValueError, TypeError, LookupError, AttributeError
             If the other end sends invalid data, or a message of another turn.
         """
-        data = memoryview(self.pipe.recv_bytes(self._most_bytes))
-        start = 8 + int.from_bytes(data[:8], "little")
-        turn, patterns, storages, content = json.loads(bytes(data[8:start]))
+        data = io.BytesIO(self.pipe.recv_bytes(self._most_bytes))
+        head = data.read(int.from_bytes(data.read(8), "little"))
+        turn, patterns, storages, content = json.loads(head)
         self._begin_message(turn, patterns)
         for number, encoded in patterns:
-            shape, rows, bounds = decode(encoded, self._find_shared, data[start:])
+            shape, rows, bounds = decode(encoded, self._find_shared, data)
             self._register(number, Pattern(shape, ObservedRows(*rows), bounds))
         for number, encoded in storages:
-            values = decode(encoded, self._find_shared, data[start:])
+            values = decode(encoded, self._find_shared, data)
             parts = dict(zip(STORAGE, values, strict=True))
             check_iterate_storage(parts)
             vars(self._find_shared("IterateStorage", number)).update(parts)
         self._modified = {}
-        return decode(content, self._find_shared, data[start:])
+        return decode(content, self._find_shared, data)
 
     def _begin_message(self, turn: int, patterns: list[Any]) -> None:
         """Take the number of a message that arrives from the other process."""
