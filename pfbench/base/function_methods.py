@@ -48,6 +48,7 @@ class FunctionMethod(metaclass=_FunctionMethodType):
     function: ClassVar[Callable[..., Any]]
     names: ClassVar[Mapping[str, str]]
     arguments: ClassVar[Mapping[str, str]]
+    user_functions: ClassVar[Mapping[str, Callable[..., Any]]]
     is_truncated: ClassVar[bool]
     source: ClassVar[str] = "user-defined"
     counts: ClassVar[str] = "as counted"
@@ -177,6 +178,7 @@ def _make_method_class(
             "summary": lines[0],
             "requires": requires,
             "function": staticmethod(function),
+            "user_functions": MappingProxyType({"run": function}),
             "names": MappingProxyType(mapped),
             "arguments": MappingProxyType(arguments),
             "is_truncated": is_truncated,

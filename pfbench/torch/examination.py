@@ -357,7 +357,8 @@ def _identify_steps(
     if distance <= tolerance:
         return [Finding(f"the steps are those of {name}", is_bug=False)]
     condition = (
-        f"{make.label} differs from {name} by {distance:.2g} of the largest step at step {step}"
+        f"{make.label} differs from the published {name} by {distance:.2g} of the largest step "
+        f"at step {step}"
     )
     deviations = {
         bug: max_deviation(points, faulty(x0, grads, **values))[0]

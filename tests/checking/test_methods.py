@@ -106,6 +106,18 @@ def test_the_hidden_call_is_named_with_its_line():
     assert "(_global)" in result.location[0]
 
 
+def test_a_plain_function_is_named_as_the_place_of_a_fault():
+    def still(ask, x, rng, iterations=9):
+        for _ in range(iterations):
+            ask.gradient(x)
+            yield pf.State(2.0 * x + 9.0)
+
+    report = check(still)
+    assert failed(report)
+    texts = {text for result in report.failures for text in result.location}
+    assert all("test_methods.py:" in text and "still)" in text for text in texts), texts
+
+
 def test_a_method_is_checked_on_the_problem_that_is_given():
     report = pf.check(pf.algorithm("sfw", iterations=5, batch=2, step=0.1), problem=Ridge())
     assert (report.is_passed, report.problem) == (True, "own")
