@@ -126,8 +126,8 @@ def as_problem(subject: Any) -> Problem:
                 "pf.adapters.from_functions(f, gradient, lmo, start=...)."
             )
         raise InputError(
-            f"{brief_repr(subject)} is not a problem: give a name, as in 'quadratic', what pf.problem returns, "  # noqa: E501
-            "or an object of your own class."
+            f"{brief_repr(subject)} is not a problem: give a name such as 'quadratic', a result of "
+            "pf.problem, or an object of your own class."
         )
     return cast(Problem, problem)
 

@@ -70,7 +70,7 @@ def table_entry_refresh_probability(n: int, batch: int) -> float:
 
 
 def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
-    """Return the constant in the bound of ZeroSARAH's squared errors, if its table starts filled.
+    """Return the constant in ZeroSARAH's bound of squared gradient errors, for a filled table.
 
     The module docstring calls the constant c^2. c^2 = (2/(ab)) (1 + 2 lam^2 (1-q)(2-q)/q^2) with a
     = lam (2 - lam). q is the probability that a batch replaces a given table entry.

@@ -157,7 +157,7 @@ def claim_rows(fields: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def erratum_rows(fields: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield a row for each erratum of an archive that was reproduced."""
+    """Yield a row for each reproduced erratum of an archive."""
     for erratum in fields["errata"]:
         if erratum["evidence"]["shown"]:
             yield {

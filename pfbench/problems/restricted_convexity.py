@@ -96,7 +96,7 @@ def compute_restricted_convexity(data: SensingData) -> RestrictedConvexity:
 def find_worst_direction(
     data: SensingData, alpha: float, *, rank: int = 1, starts: int = 4, seed: int = 0
 ) -> WorstDirection:
-    """Search for the direction V that needs the largest tau in restricted strong convexity.
+    """Search for the direction with the largest tolerance tau of restricted strong convexity.
 
     The second-order part of f is q(V)/2 with q(V) = E <Z, V>^2 - w |V|_F^2. The search estimates
     the smallest tau >= 0 with q(V)/2 >= alpha |V|_F^2 - tau |V|_*^2 for all V. It is local, so the

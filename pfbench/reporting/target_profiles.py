@@ -25,7 +25,7 @@ _LEFT = 0.7
 def draw_target_profiles(
     comparisons: Sequence[Comparison], labels: Sequence[str]
 ) -> svg.DeferredDrawing | None:
-    """Return a figure of the shares of targets reached, with a panel for each cost of calls.
+    """Return a figure of the shares of targets reached, with a panel for each way to count costs.
 
     Every problem and setting has equal weight, and so has every target. A line that ends at 0.6
     never reaches the other 40 % of the targets. The band is the 95 % interval over seeds, from a

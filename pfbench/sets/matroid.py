@@ -139,7 +139,7 @@ class PartitionMatroid(Matroid):
         return order[location < self.capacities[labels]]
 
     def max_basis_exchange(self) -> int:
-        """Return the largest number of elements of one basis that another lacks, by class sizes.
+        """Return the largest number of elements of one basis that another basis lacks.
 
         It is the sum of min(capacity, size - capacity) over all classes.
         """

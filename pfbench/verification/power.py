@@ -65,7 +65,7 @@ class PlantedError(Subject):
 
 
 def scalable_parameters(method: Any) -> list[str]:
-    """Return the parameters that an error can scale; `ESTIMATE` stands for an oracle's answers."""
+    """Return the parameters that a planted error can scale, and `ESTIMATE` for oracle answers."""
     # A method computes these if they are not set.
     implicit = {"curvature", *(["tolerance"] if hasattr(method, "eta") else [])}
     numbers = [
@@ -246,7 +246,7 @@ def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Sessio
 
 
 def _find_caught_errors(searches: Sequence[PowerSearch], session: Session) -> list[bool]:
-    """Return, for each search, whether its check detects the next error with the session's seed."""
+    """Return whether each search's check detects its next planted error with the session's seed."""
     caught = session.catch_mutants([search.next_mutant() for search in searches], search_time_limit)
     for search, outcome in zip(searches, caught, strict=True):
         search.lost_trials += sum(row.lost for row in outcome.verdicts)

@@ -169,7 +169,7 @@ class UnitDepartures:
 
     @property
     def texts(self) -> list[str]:
-        """Descriptions of all departures, except for integers that are off by one."""
+        """Descriptions of all parameters that do not scale, except integers that are off by one."""
         return self.real + self.integers
 
 

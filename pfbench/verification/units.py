@@ -245,7 +245,7 @@ def formula(
 
 @dataclass(frozen=True)
 class PowerProduct:
-    """Function for a product of powers of named numbers; numbers without a unit are left out."""
+    """Function that multiplies powers of named numbers; names not in `powers` are ignored."""
 
     powers: Mapping[str, float]
 

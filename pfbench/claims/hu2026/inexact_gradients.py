@@ -74,7 +74,7 @@ class InexactQuadratic(ProblemWrapper):
 
 
 def make_slope(K: int, errors: float) -> InexactQuadratic:
-    """Return a linear function on [0, 1] with a slope of about `errors` times the gradients' error.
+    """Return a linear function on [0, 1] with a slope of about `errors` times the oracle's error.
 
     Runs start at 1, with delta = 0.1 and gamma = 1/2. An error of `errors` delta keeps every
     iterate at 1, where V is the slope.

@@ -302,7 +302,7 @@ class FaultyLowerDegree(FaultyMatrixPolynomial):
 
 
 class FaultyDivisionByHundredfoldNorm(OverriddenOracles):
-    """Faulty linear minimisation that first divides by a hundred times the Frobenius norm."""
+    """Faulty linear minimisation that first divides g by 100 times the Frobenius norm of g."""
 
     def lo(self, g: Gradient) -> Point:
         """Return the minimiser of <g, v> that is computed from g/(100 |g|_F)."""
@@ -314,7 +314,7 @@ class FaultyNewtonSchulzForQuintic(FaultyMatrixPolynomial):
     """Faulty linear minimisation by convergent Newton-Schulz steps, instead of Muon's quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return the result of Newton-Schulz steps of degree 2 from X."""
+        """Return X after Newton-Schulz steps with the Taylor polynomial of degree 2."""
         return newton_schulz(X, 2, self._original.norm.steps)
 
 

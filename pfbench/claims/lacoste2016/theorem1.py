@@ -102,7 +102,7 @@ def rule_parameters(c: CurvatureAndSuboptimality, *, rule: str) -> dict[str, Any
 
 
 def ratio_of_promised_to_actual_decrease(problem: IndefiniteQuadratic, x: Any, y: Any) -> float:
-    """Return the decrease of f that (9) of lacoste2016 promises at x, divided by f(x) - f(y).
+    """Return the decrease of f at x by inequality (9) of lacoste2016, divided by f(x) - f(y).
 
     A rounding error of 1e-14 of the size of f is added to the actual decrease.
     """

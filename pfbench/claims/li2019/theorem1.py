@@ -208,7 +208,7 @@ LO = _of_theorem1(
 
 
 class FaultyEnlargedLO(OverriddenOracles):
-    """Faulty linear minimisation over a set that is 1.5 times as large."""
+    """Faulty linear minimisation over a set that is 1.5 times as large as the feasible set."""
 
     def lo(self, g: Any) -> Point:
         """Return 1.5 times the vertex of the set that minimises <g, v>."""

@@ -60,7 +60,7 @@ _of_storc = partial(
 
 
 def _make_well_conditioned_problems(trial: Trial) -> dict[str, shared_runs.SolvedProblem]:
-    """Return test problems with L/sigma_hat <= 25, so that the theorem's batch is not too large."""
+    """Return test problems with condition number L/sigma_hat <= 25, which keeps batches small."""
     rng, d = trial.rng("problems"), trial.choose_by_effort(32, 128)
     problems = {
         f"{shape}, L/sigma_hat={kappa:g}": shared_runs.from_quadratic(

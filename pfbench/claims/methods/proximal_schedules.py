@@ -81,7 +81,7 @@ def sarah_step(c: Constants, p: float) -> float:
 
 
 def sarah_bound(c: Constants, p: float) -> float:
-    """Return 2 (f(x_0) - min f)/(eta p), SARAH's squared gradient bound after a loop of p steps."""
+    """Return 2 (f(x_0) - min f)/(step p), SARAH's squared gradient bound after p steps."""
     return 2.0 * c.delta / (sarah_step(c, p) * p)
 
 

@@ -41,10 +41,10 @@ def calls_to_reduce(
     starting_fraction: float,
     **overrides: Any,
 ) -> list[float]:
-    """Return the numbers of LO calls until f - min f falls from a first gap to fractions of it.
+    """Return the numbers of LO calls that reduce f - min f from a start value to fractions of it.
 
-    The first gap is `starting_fraction` of f - min f after the first step. Linear minimisations
-    before this gap is reached are not counted. A target that is never
+    The start value is `starting_fraction` of f - min f after the first step. Linear minimisations
+    before this value is reached are not counted. A target that is never
     reached gives infinity.
     """
     L = float(np.linalg.eigvalsh(problem.A)[-1])

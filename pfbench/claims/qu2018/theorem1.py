@@ -214,10 +214,10 @@ def check_option2(trial: Trial) -> Evidence:
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test how full gradients and linear minimisations grow in 1/eps, for NCGS with its schedule.
+    """Test how NCGS's numbers of full gradients and of linear minimisations grow in 1/eps.
 
-    Runs on the zero chain stop at the target. Runs on the l1 ball go to their end, and must reach
-    |G|^2 <= eps.
+    NCGS has its schedule. Runs on the zero chain stop at the target. Runs on the l1 ball go to
+    their end, and must reach |G|^2 <= eps.
     """
     divisor = trial.choose_by_effort(5.0, 10.0)
 

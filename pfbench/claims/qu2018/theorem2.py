@@ -46,9 +46,10 @@ def stochastic_mapping_bound(
 
 
 def make_noisy_ball_quadratic(d: int, n: int, radius: float, noise: float) -> IndefiniteQuadratic:
-    """Return |x|^2/2 on an l2 ball, from its boundary, with gradient noise of the norm `noise`.
+    """Return |x|^2/2 on an l2 ball, with a start on its boundary and noisy gradients.
 
-    Near the ball's centre the stochastic mapping consists of noise alone.
+    The noise has the norm `noise`. Near the ball's centre the stochastic mapping consists of noise
+    alone.
     """
     return noisy_ball(d, n, radius, noise=noise)
 
@@ -105,7 +106,7 @@ def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) ->
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test how calls grow in 1/eps, and that the mean squared gradient mapping is at most eps.
+    """Test how call counts grow in 1/eps, and that the mean squared gradient mapping is <= eps.
 
     The mean is over the draw of the output. LO calls are linear minimisations. The calls are
     component gradients and linear minimisations, with the schedule for eps.

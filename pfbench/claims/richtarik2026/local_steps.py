@@ -47,7 +47,7 @@ def local_step(
 
 
 def iterates_of_run(trial: Trial, problem: quadratics.KnownQuadratic) -> Iterator[np.ndarray]:
-    """Yield the iterates x_0, x_1, ... of a run of the method, whose parameter `diameter` is D."""
+    """Yield the iterates of a run of the method, with the set's diameter as `diameter`."""
     c = problem.constants(problem.start())
     method = trial.make(iterations=trial.choose_by_effort(60, 300), diameter=c.D)
     yield problem.start()
@@ -164,7 +164,7 @@ CLAIMS = (
 
 
 class FaultyIgnoredRadius(OverriddenOracles):
-    """Faulty oracle that ignores the radius."""
+    """Faulty local linear minimisation that ignores the radius of its ball."""
 
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
         """Return the minimiser of <g, z> over the whole set."""

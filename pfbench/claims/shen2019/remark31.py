@@ -122,13 +122,13 @@ REMARK = Claim(
 def examine_failure_probability(
     effort: str, seed: int, *, level: float = 1.0
 ) -> contrast.ExaminationEvidence:
-    """Examine shen2019's remark 3.1: how often none of log2(1/delta) runs has a small gap.
+    """Examine shen2019's remark 3.1: the probability that none of several runs has a small gap.
 
     The gap is small if it is at most level eps D.
 
-    Here delta = 1/8. The runs have exact gradients. On the problem, a slope slightly above eps
-    lasts for all T iterations, and a valley is near the start of a long segment. The corrected
-    remark is about runs for the accuracy eps/10.
+    There are log2(1/delta) runs with exact gradients, and delta = 1/8. On the problem, a slope
+    slightly above eps lasts for all T iterations, and a valley is near the start of a long segment.
+    The corrected remark is about runs for the accuracy eps/10.
     """
     way = float(contrast.stream(seed, "remark 3.1").uniform(90.0, 100.0))
     epsilon, g = 1.0, 1.02

@@ -39,7 +39,7 @@ PATH = make_instance(make_stale_entries_path, n=216)
 
 
 def check_sagafw_rate(trial: Trial) -> Evidence:
-    """Test how the component gradients to a gap of eps times the first gap grow in n and 1/eps.
+    """Test how the SFO count until the gap falls by the factor eps grows in n and 1/eps.
 
     The batch is the claimed one. The n component gradients that fill the table are not counted.
     The evidence also has the exponent of the batch that the proof's error bound needs on the worst

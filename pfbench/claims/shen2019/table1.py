@@ -72,7 +72,7 @@ def min_cost(
 
 @dataclass(frozen=True)
 class PathCase:
-    """Forced path on which a method attains its error bound, for one n and one accuracy.
+    """Problem that forces one path on all methods, for one accuracy; it attains the error bound.
 
     The least batch for which (9) holds is found from measured errors. The period with the least
     cost is found from measured costs. The law is used only for the period at which the search

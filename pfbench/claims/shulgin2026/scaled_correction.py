@@ -88,7 +88,7 @@ def theorem_step(L: float, beta: float, gamma: float) -> float:
 
 
 def corollary_parameters(c: Constants, *, gamma: float) -> dict[str, Any]:
-    """Return the parameters of shulgin2026 corollary 1; T is so large that beta <= 0.8."""
+    """Return the parameters of shulgin2026 corollary 1; T makes the weight beta at most 0.8."""
     v = abs(gamma - 1.0) * c.L_f * c.delta / c.sigma2
     T = max(50, math.ceil(4.2 * v))
     beta = corollary_weight(T, c.L_f, c.delta, c.sigma2, gamma)

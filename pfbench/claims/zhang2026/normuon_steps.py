@@ -88,7 +88,7 @@ class RowAnswers(FiniteSum):
 
     @cached_property
     def P(self) -> Floats:
-        """Part P = H - <H, D> D of H, which is orthogonal to D."""
+        """Part P of the matrix H that is orthogonal to the matrix D: P = H - <H, D> D."""
         return self.H - alignment(self.shape[0]) * self.D
 
     def _first_column(self, column: Floats) -> Floats:

@@ -127,7 +127,7 @@ class UserAlgorithmChoice:
         return self.selector.parameters
 
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
-        """Return the algorithm with its formulas evaluated, and the name of its schedule."""
+        """Return the algorithm with its parameter formulas evaluated, and its schedule's name."""
         texts = self.selector.texts
         values = evaluate_formulas(constants, self.parameters, (), self.name)
         retained = {name: texts[name] for name in texts if values[name] == self.parameters[name]}

@@ -339,7 +339,7 @@ def resolve_with_problem_copy(plan: PlannedRun, code_folder: str = "") -> Resolv
 
 
 def _build_or_reuse(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
-    """Return a problem and the runs resolved on it, from a cache.
+    """Return a selector's problem and the runs resolved on it, cached if still valid.
 
     The problem is rebuilt if a file that it read has changed.
     """

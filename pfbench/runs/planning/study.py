@@ -320,7 +320,7 @@ class Spec:
         return list(dict.fromkeys(text for plan in plans for text in plan.user_selectors))
 
     def search_runs(self) -> list[PlannedRun]:
-        """Return the planned runs of the searches of all studies, each once."""
+        """Return the planned runs that search for tuned parameters in all studies, each once."""
         return list(dict.fromkeys(run for study in self.studies for run in study.search_runs()))
 
 

@@ -50,7 +50,7 @@ def read_old_store(folder: Path) -> Iterator[OldEntry]:
         If the folder has no old store, or pyarrow is not installed.
     """
     if not (folder / "runs").is_dir():
-        raise InputError(f"no store of an earlier pfbench is in {folder}: name the folder of one.")
+        raise InputError(f"{folder} has no store of pfbench before 0.3: give the folder of one.")
     require_pyarrow("an old store")
     paths = [path for path in folder.glob("runs/??/*.parquet") if KEY.fullmatch(path.stem)]
     for path in sorted(paths):

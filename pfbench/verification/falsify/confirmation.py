@@ -80,7 +80,7 @@ def replay_entry_exactly(
 def confirm_entry(
     statement: SearchedStatement, entry: Entry, deadline: float, mean_test: Any = None
 ) -> Confirmation:
-    """Try to confirm that the bound is violated on the instance of an entry; return the result.
+    """Try to confirm that the instance of a search entry violates the bound; return the result.
 
     The ratio is computed with rationals, or else with 50 digits. If `mean_test` is given, an
     e-process is used instead. It is a pair: the entropy of the seeds, and the largest number of

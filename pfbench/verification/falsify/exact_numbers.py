@@ -258,7 +258,7 @@ class Digits(Number):
 
     @staticmethod
     def comparisons_agree(first: "type[Digits]", second: "type[Digits]") -> bool:
-        """Return whether a computation logged the same differences of numbers in two precisions.
+        """Return whether the differences of compared numbers agree in two precisions.
 
         Two differences agree if they are equal up to a thousandth, or both 0.
         """

@@ -79,7 +79,7 @@ class RunOutcome:
 
 
 def find_equivalence(fault: Fault) -> str:
-    """Return "runs" if a fault changes no run, "law" if only their distribution is kept, else "".
+    """Return "runs" if a fault keeps all runs, "law" if it keeps only their distribution, else "".
 
     The result is also empty if equivalence cannot be decided.
     """

@@ -34,7 +34,7 @@ _SWAPPED = {
 
 
 def change_point(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that replace an iterate, except in yields and queries of all components."""
+    """Yield changes that read another iterate, except in yields and queries of all components."""
     return _point_changes(code, lambda role: role not in ("State", *_REFERENCES))
 
 

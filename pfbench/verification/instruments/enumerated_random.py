@@ -282,7 +282,7 @@ class _BranchGenerator(EnumerableGenerator):
         self.choices: list[tuple[int, int, Any]] = []
 
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
-        """Return and record the next given option, or option 0 if all are used up."""
+        """Return and record the next prescribed option, or option 0 if none is left."""
         position = len(self.choices)
         option = self._prefix[position] if position < len(self._prefix) else 0
         if position >= len(self._prefix):

@@ -29,7 +29,7 @@ class OverriddenProblem(OverriddenOracles):
         self._answer = answer
 
     def open(self, rng: np.random.Generator) -> Any:
-        """Return the backend of a run, wrapped by `answer`."""
+        """Return the original's backend for a run, as changed by the function `answer`."""
         return self._answer(self._original.open(rng))
 
 

@@ -43,7 +43,7 @@ def list_method_forms(kind: Any) -> list[Parameters]:
 
 
 def _iterate_options(method: str, defaults: Mapping[str, Any]) -> Iterator[Parameters]:
-    """Yield the optional parameters of each tested combination, as a dict by name."""
+    """Yield each tested combination of a method's optional parameters, as a dict by name."""
     if method in _TABLES["every"]:
         yield from _TABLES["every"][method]
         return

@@ -64,7 +64,7 @@ class RippledLogCosh(FiniteSum):
 
     @cached_property
     def _data(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Arrays l, b, a, k of the formula of f_i, with shapes (n,), (n,), (n, d) and (n, d)."""
+        """Arrays l, b, a, k of the class's formula, shapes (n,), (n,), (n, d) and (n, d)."""
         rng, d = np.random.default_rng(29 + self.seed), prod(self.set.shape)
         lengths = self.scale * rng.uniform(0.5, 1.5, self.n)
         lengths[0] *= self.heavy
@@ -103,9 +103,9 @@ class RippledLogCosh(FiniteSum):
 
     @property
     def formula(self) -> str:
-        """Components, start, and set (or norm or penalty) of the quadratic variant, as text.
+        """Components, start, and set (or norm or penalty) as text, if the components are quadratic.
 
-        The text is "" for the usual variant. The coordinates are x1, x2, ... in the order of rows.
+        The text is "" for other components. The coordinates are x1, x2, ... in the order of rows.
         """
         if not self.is_quadratic:
             return ""

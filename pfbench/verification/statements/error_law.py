@@ -60,7 +60,7 @@ class Past:
 
 @dataclass
 class ErrorGroup:
-    """Total probability and weighted sums of an estimate's errors that have the same past.
+    """Probability, and probability-weighted sums, of an estimate's errors with the same `Past`.
 
     The numbers are floats, or of another type such as fractions.
     """

@@ -35,7 +35,7 @@ def combine_all(parts: Mapping[str, Decision]) -> Decision:
 def combine_with_conditions(
     parts: Mapping[str, Decision], conditions: Mapping[str, Decision]
 ) -> Decision:
-    """Return the decision on a claim and on conditions that must hold.
+    """Return the decision on a claim whose parts and conditions must all hold.
 
     A condition that holds does not change the verdict on the claim. Measured values of a condition
     get the prefix "condition NAME".

@@ -259,7 +259,7 @@ class WorstCaseProgram:
         return v
 
     def solve(self, measure: str, over: str) -> float:
-        """Return the largest value of a measure over the class, or NaN if the solver fails."""
+        """Return a measure's largest value over the function class; NaN if the solver fails."""
         worst, f, function_class = self._estimation, self._f, self._function_class
         if any(self._recording.measured):
             return self._solve_mean_squares(over)

@@ -225,8 +225,8 @@ class _SymbolicOracles(IndexSampling):
         if not np.isfinite(product).all() or abs(product[0] - start_coefficient) > _CLOSE:
             vector = "a point" if start_coefficient else "a direction"
             raise NonlinearMethodError(
-                f"the method uses {vector} that depends on the origin (in it, the start must have "
-                f"the coefficient {start_coefficient:g})"
+                f"the method uses {vector} that depends on the origin: form it such that x_0 has "
+                f"the coefficient {start_coefficient:g} in it"
             )
         return np.asarray(product)
 
