@@ -142,10 +142,10 @@ def _iterate_variations(
                 ]
                 yield f"{name}[{k}]", entry, rest
         else:
-            others = (
+            options = (
                 [alternatives[name]] if name in alternatives else _list_alternatives(name, value)
             )
-            yield name, value, [(other, {**hyper, name: other}) for other in others]
+            yield name, value, [(option, {**hyper, name: option}) for option in options]
 
 
 def _list_alternatives(name: str, value: Any) -> list[Any]:

@@ -255,8 +255,8 @@ class _PipeEnd:
 
     def send(self, *message: Any) -> None:
         """Send a message with the iterate storages that this and the preceding message use."""
-        arrays = bytearray()
-        content = encode(message, self._number, arrays)
+        of_content, of_storages, of_patterns = bytearray(), bytearray(), bytearray()
+        content = encode(message, self._number, of_content)
         storages: dict[int, Any] = {}
         while missing := self._modified.keys() - storages.keys():
             for number in missing:
