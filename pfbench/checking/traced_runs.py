@@ -371,7 +371,7 @@ def convert_point_errors(verb: str) -> Iterator[None]:
         ) from error
     except Exception as error:
         raise CheckSkipped(
-            f"the code cannot {verb} factored matrices ({type(error).__name__})"
+            f"the checked code cannot {verb} factored matrices ({type(error).__name__})"
         ) from error
 
 

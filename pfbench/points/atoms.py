@@ -131,7 +131,7 @@ class Atoms:
         return self._gram[:count, :count]
 
     def inner_products(self, other: "Atoms", weights: Floats, count: int) -> Floats:
-        """Return the inner products of the first `count` atoms with a weighted sum of others.
+        """Return the inner products of the first `count` atoms with a weighted sum of other atoms.
 
         S is the sum of the atoms of `other` with `weights`. The products are cached as long as S is
         unchanged, so that a new atom costs only its own product.

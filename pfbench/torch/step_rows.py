@@ -292,7 +292,7 @@ class StepReader:
         return bool(min(len(p), p.numel() // len(p)) <= self._largest)
 
     def _momentum_buffer(self, p: Any) -> Any:
-        """Return the momentum buffer of a parameter; None unless exactly one tensor can be it."""
+        """Return the momentum buffer of a parameter; None unless there is exactly one candidate."""
         state = self._optimizer.state.get(p, {})
         tensors = {k: v for k, v in state.items() if torch.is_tensor(v) and v.shape == p.shape}
         named = [v for k, v in tensors.items() if "momentum" in str(k)] or list(tensors.values())

@@ -165,7 +165,7 @@ def run_mutation_study(
 def _find_equivalences(
     session: Session, faults: Sequence[Fault], full_size_claim_of: AtSize | None
 ) -> list[str]:
-    """Return each fault's kind of equivalence: "runs", "law", "at size", or "" if none is found.
+    """Return each fault's kind of equivalence, e.g. "runs" or "law"; "" if none is found.
 
     Late faults are compared with the correct method in full-size runs.
     """

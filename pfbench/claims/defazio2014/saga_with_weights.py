@@ -93,9 +93,9 @@ def saga_step_size(n: int, L: float, mu: float) -> float:
 
 
 def max_energy_ratio(trial: Trial, problem: WeightedRows) -> float:
-    """Return the largest ratio, after one SAGA step, of the mean energy to its bound.
+    """Return the largest ratio of the mean Lyapunov function to its bound after one SAGA step.
 
-    Theorem 1 of defazio2014 bounds the mean energy by (1 - gamma mu) V, for the energy V before.
+    Theorem 1 of defazio2014 bounds the mean by (1 - gamma mu) V, with V the value before the step.
     """
     h = problem.component_smoothness()
     gamma = saga_step_size(problem.n, h.max(), h.min())

@@ -118,13 +118,13 @@ REACHED = {3: 0.0179, 5: 0.00151}
 
 
 def positive_quintic_critical_points() -> Floats:
-    """Return the two positive critical points of the quintic polynomial, in ascending order."""
+    """Return the two positive critical points of Muon's quintic polynomial, in ascending order."""
     a, b, c = QUINTIC
     return np.sort(np.sqrt(np.roots([5.0 * c, 3.0 * b, a]).real))
 
 
 def smallest_start_reaching(steps: int) -> float:
-    """Return the smallest s > 0 that `steps` quintic steps map into the invariant interval."""
+    """Return the least s > 0 that `steps` steps of Muon's quintic map to its invariant interval."""
     a, b, c = QUINTIC
     s = LOW
     for _ in range(steps):

@@ -198,7 +198,7 @@ def _free_entry_error(oracles: Any, ball: NormBall) -> float:
 
 
 def _projection_condition_violation(ball: Any, reference: NormBall, y: Floats) -> float:
-    """Return the larger relative violation, by project(y), of the two conditions of a projection.
+    """Return the larger of project(y)'s relative violations of the two conditions of a projection.
 
     The conditions are |p| <= rho and rho |y - p|_* <= <y - p, p>.
     """

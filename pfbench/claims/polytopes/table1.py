@@ -65,7 +65,7 @@ def calls_to_reduce(
 
 
 def check_logarithmic_calls(trial: Trial) -> Evidence:
-    """Test that linear minimisations grow at most linearly in ln(1/epsilon), on each polytope."""
+    """Test that the LO count grows at most linearly in ln(1/epsilon), on each polytope."""
     x, parts = -np.log(_LOGARITHMIC), dict[str, statistics.Decision]()
     for instance in POLYTOPES:
         fit = statistics.fit_exponent(

@@ -106,7 +106,7 @@ def run_and_measure_cost(
     weighted: bool = False,
     max_iterations_to_target: float = math.inf,
 ) -> RunCost:
-    """Return the cost of a run, in full or until the squared gradient mapping is at most epsilon.
+    """Return the cost of a run, and its cost until the squared gradient mapping is at most epsilon.
 
     The run stops early only if `max_iterations_to_target` is finite: at the target, or after that
     number of iterations. |G|^2 is computed at the points of the gradients. With `weighted`, the

@@ -178,7 +178,7 @@ def prox_page_parameters(c: Constants, *, T: int) -> dict[str, Any]:
 
 
 def prox_page_mapping_bound(c: Constants, parameters: Any) -> float:
-    """Return 4 (f(x_0) - min f)/(eta T), prox-page's bound of the mean squared gradient mapping."""
+    """Return the bound 4 (f(x_0) - min f)/(step T) of prox-page's mean squared gradient mapping."""
     return float(4.0 * c.delta / (parameters.step * parameters.iterations))
 
 

@@ -139,12 +139,12 @@ def orthogonal_sum(n: int, smoothness: float = 1.0, rise: float = 1.0) -> Indefi
 
 
 def gradient_norm_floor(L: float, delta: float, n: int, k: int) -> float:
-    """Return sqrt(2 L delta (n-k)/n), a lower bound of |grad f| in the span of any k slopes."""
+    """Return sqrt(2 L delta (n-k)/n), the least |grad f| in the span of k components' slopes."""
     return math.sqrt(2.0 * L * delta * max(n - k, 0) / n)
 
 
 def count_seen_components(problem: IndefiniteQuadratic, x: Floats) -> int:
-    """Return the number of components along whose orthogonal slopes x has a nonzero part."""
+    """Return the number of components whose slope is not orthogonal to x."""
     slopes = problem.noise + problem.b
     path = slopes @ x / (slopes * slopes).sum(axis=1)
     size = 1.0 / (problem.n * problem.A[0, 0])  # the minimiser has -1/(n L) of each
@@ -161,7 +161,7 @@ INSTANCES = (
 def check_lower_bound(
     trial: Trial, instance: Instance, problem: IndefiniteQuadratic
 ) -> Iterator[tuple[str, Decision]]:
-    """Test the lower bound of |grad f| at each point of a run of n component gradients.
+    """Test the lower bound of |grad f| at each point of a run that queries n component gradients.
 
     Each point must also be in the span of the component gradients queried so far.
     """

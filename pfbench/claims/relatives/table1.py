@@ -66,7 +66,7 @@ def make_bowl_problem(
 def make_ball_slope_problem(
     epsilon: float = 0.1, n: int = 256, *, noise: float
 ) -> IndefiniteQuadratic:
-    """Return a linear function of slope 2 epsilon on a unit ball, from its maximum, with noise.
+    """Return a noisy linear function of slope 2 epsilon on a unit ball; the start is its maximum.
 
     The ball is in R^(n/2). Each component gradient differs from the mean by a vector of length
     `noise`, each pair of components along an axis of its own. So an estimate shows the direction of

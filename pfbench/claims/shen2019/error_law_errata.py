@@ -26,9 +26,9 @@ _LOST = 10.0
 def examine_expected_lipschitz(
     effort: str, seed: int, *, squared: bool = False
 ) -> ExaminationEvidence:
-    """Examine SVRG's error bound with the L of (7) in shen2019, on rows of very unequal length.
+    """Examine SVRG's error bound with L as shen2019's (7) defines it, on rows of unequal length.
 
-    In (7), E|grad f_i(x)-grad f_i(y)| <= L|x-y|, without squares.
+    One row is far longer than the others. In (7), E|grad f_i(x)-grad f_i(y)| <= L|x-y|.
     """
     rng = stream(seed, "(7)")
     rows = _unequal_rows(rng)
@@ -53,7 +53,7 @@ def examine_expected_lipschitz(
 def examine_expected_hessian_lipschitz(
     effort: str, seed: int, *, squared: bool = False
 ) -> ExaminationEvidence:
-    """Examine CASVRG's error bound with the L2 of (8) in shen2019, on rows of unequal length.
+    """Examine CASVRG's error bound with L2 as shen2019's (8) defines it, on rows of unequal length.
 
     The law is tested even without the factor 1/4. For this problem, the L2 of (8) is sup|phi'''|
     E|a|^3. The longest row is where phi''' is largest.

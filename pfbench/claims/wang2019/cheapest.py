@@ -48,7 +48,7 @@ TURNING = make_instance(turning)
 
 
 def fit_min_sfo_exponent_in_n(trial: Trial, curvature: float) -> tuple[Exponent, int]:
-    """Fit the exponent of n in the fewest component gradients to the accuracy epsilon.
+    """Fit the exponent of n in the least number of component gradients to accuracy epsilon.
 
     G is the gradient mapping.
 

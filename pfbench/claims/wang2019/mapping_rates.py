@@ -52,9 +52,9 @@ def long_slope_problem(
     steps: float,
     shrink: float,
 ) -> ConstantSlopeProblem:
-    """Return a linear function plus penalty; the sum falls with slope 2 epsilon for `steps` steps.
+    """Return a linear function plus a penalty; their sum has slope 2 epsilon down to a far minimum.
 
-    Half of the slope is the penalty's. The length is drawn between one and two times `steps`, and
+    Half of the slope is the penalty's. The way down is drawn between one and two times `steps`, and
     the phase is drawn too, so that seeds differ. The number of steps grows as epsilon^-2, as in
     the theorem, because no run can move down faster. So the claimed rate is nearly attained.
 
@@ -293,7 +293,7 @@ def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
 def _sfo_and_po_on_slope(
     trial: Trial, case: RateCase, epsilon: float, n: int, seed: int
 ) -> tuple[float, float]:
-    """Return the component gradients and proximal calls to the accuracy epsilon on a slope."""
+    """Return the SFO and PO counts until accuracy epsilon, on the case's linear function."""
     problem = case.slope_instance(np.random.default_rng(seed), epsilon, n=n)
     steps = problem.gap / _decrease_per_step(case.stride, epsilon)
     return _sfo_and_po_to_target(

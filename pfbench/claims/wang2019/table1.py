@@ -17,7 +17,7 @@ from pfbench.verification import Claim
 
 
 def best_batch_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the batch n^(2/3) that the claimed rate needs, unlike the schedule's batch.
+    """Return the batch n^(2/3) as a parameter; only with this batch is the claimed rate possible.
 
     The batch of the catalogue's schedule is at most epsilon^(-4/3).
     """

@@ -164,7 +164,7 @@ def _clip_answers(code: Code) -> Iterator[SourceChange]:
 
 
 def _truncate_loops(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that end an inner loop after a number of rounds.
+    """Yield changes that end an inner loop after a randomly chosen number of rounds.
 
     An inner loop is one that yields no state.
     """
