@@ -142,7 +142,7 @@ class LSVRGFW(LooplessFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for accuracy epsilon: batch n^(2/3)/2, chance min(1, 2 n^(-1/3)).
+        """Return the method for accuracy epsilon: batch n^(2/3)/2, `refresh` min(1, 2 n^(-1/3)).
 
         The constant is c^2 = (1-p)(2-p)/(p^2 b), at most 1. |x_t - w| is at most gamma D times the
         age of w, whose mean square is (1-p)(2-p)/p^2.

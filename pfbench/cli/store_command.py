@@ -180,7 +180,7 @@ def _show_merge_and_exit_if_incomplete(report: "MergeReport", *, as_json: bool) 
 def import_old(
     old: Path = argument("DIR", default=...), folder: Path = STORE, as_json: bool = AS_JSON
 ) -> None:
-    """Import DIR, a Parquet store of an earlier pfbench.
+    """Import DIR, a Parquet store of an earlier version of pfbench.
 
     The import needs `pip install "pfbench[parquet]"`, and does not change DIR. Entries in both
     stores are merged.

@@ -391,7 +391,7 @@ def move_components_to_slot(
 def add_draws_per_slot(
     indices: Integers, counts: Integers, slot_of_component: Integers, out: Floats
 ) -> None:
-    """Add to `out` the number of draws of components in each slot."""
+    """Add to `out`, for each slot, the number of draws of the components with this slot."""
     for s in range(indices.size):
         i = check_index(indices[s], slot_of_component.size)
         out[slot_of_component[i]] += counts[s] if counts.size else 1

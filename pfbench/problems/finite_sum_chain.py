@@ -103,7 +103,7 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def min_component_gradients(self) -> int:
-        """Lower bound on the component gradients that any method needs for |grad f| <= epsilon.
+        """Lower bound of any method's number of component gradients until |grad f| <= epsilon.
 
         It is n K/2, rounded up, for methods that stay in the span of the returned gradients.
         """

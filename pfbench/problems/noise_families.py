@@ -169,7 +169,7 @@ class TwoLayerFamily(AnySetFamily):
         return NormedProblem(network, layer_norm_ball(self.norm, blocks))
 
     def _domain_radius_or_raise(self, feasible: ConvexBody) -> float:
-        """Return `domain`, or infinity if not given; raise if it is given for a bounded set."""
+        """Return the parameter `domain` (None: infinity); raise if given for a bounded set."""
         if self.domain is None:
             return math.inf
         if math.isfinite(feasible.diameter):

@@ -191,7 +191,7 @@ def _contraction_gram(data: SensingData, vector: Floats, side: int) -> Floats:
 def _maximise_over_rank(
     data: SensingData, alpha: float, rank: int, rng: np.random.Generator
 ) -> Floats:
-    """Return a V = A B' of given rank that locally maximises tau in restricted strong convexity.
+    """Return a V = A B' of given rank that locally maximises the tolerance tau.
 
     The tau is `_min_tau_times_squared_norm` divided by ((|A|_F^2 + |B|_F^2)/2)^2, which is at least
     |V|_*^2.

@@ -203,7 +203,7 @@ def theta(beta: float, step_factor: float) -> float:
 
 
 def examine_vanishing_divisor(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine whether 1 - 4 theta, the divisor in kim2026's proof of theorem 3, can be 0.
+    """Examine whether the divisor in kim2026's proof of theorem 3, 1 - 4 `theta`, can be 0.
 
     The largest 4 theta over beta is computed for the step size in the proof and for half the
     stated step size.

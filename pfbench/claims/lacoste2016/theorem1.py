@@ -48,7 +48,7 @@ def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndSuboptimalit
 
 
 def min_decrease(gap: float, C: float) -> float:
-    """Return the decrease of f that (9) of lacoste2016 guarantees for a step, given the gap.
+    """Return the decrease of f in a step by inequality (9) of lacoste2016, given the gap.
 
     It is min{g^2/(2C), g - (C/2) [g > C]}, where g is `gap`.
     """

@@ -35,7 +35,7 @@ NORM = "spectral[lmo={lmo}]*linf[radius=0.5]"
 
 
 def make_square(lmo: str) -> NormedProblem:
-    """Return the problem <U, x>^2/2 in points x of two layers, with <U, x> = 5 at the start.
+    """Return the problem <U, x>^2/2 for a fixed U with two layers; the start has <U, x> = 5.
 
     The layers of U are a (2, 3) identity and a (3, 1) matrix of ones. The exact minimiser is along
     U, so that every step attains the bound.

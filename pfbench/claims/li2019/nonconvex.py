@@ -49,7 +49,7 @@ _CONDITIONED = make_instance(nonconvex_quadratic, kappa=500.0)
 
 
 def check(trial: Trial) -> Evidence:
-    """Test that each restart halves the gap, and how calls grow in 1/epsilon and L/sigma_hat.
+    """Test that each restart halves the gap, and how the counts of LO and of full gradients grow.
 
     The linear minimisations must grow at most as 1/epsilon. The full gradients until a target must
     grow at most as the square root of L/sigma_hat.
@@ -100,7 +100,10 @@ def check(trial: Trial) -> Evidence:
 
 
 def _full_gradients_to_halvings(trial: Trial, tested: SolvedProblem, halvings: int) -> float:
-    """Count the full gradients until the first gap bound is halved `halvings` times (or inf)."""
+    """Count full gradients until the gap is at most 2^-halvings times its bound at the start.
+
+    The result is infinite if the run ends before.
+    """
     target = tested.constants.delta * 2.0**-halvings
     for _, _, step in follow_inner_iterations(trial, tested, halvings):
         if tested.gap(step.state.x) <= target:

@@ -68,7 +68,7 @@ _SHAPES: Mapping[str, Callable[..., quadratics.KnownQuadratic]] = {
 
 
 def quadratics_by_minimiser_location(d: int, kappa: float) -> Mapping[str, Instance]:
-    """Return strongly convex quadratics with L/sigma_hat = kappa, by location of the minimiser.
+    """Return strongly convex quadratics of condition number kappa, by location of the minimiser.
 
     The keys describe the location in words, such as "interior of the l2 ball".
     """
@@ -185,7 +185,7 @@ def follow_inner_iterations(
 
 
 def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
-    """Decide whether f(theta_t) - min f <= delta0 2^-t after each outer iteration t of a run."""
+    """Decide whether the gap after each outer iteration t is at most 2^-t times its first bound."""
     return decide_inequality(
         [
             bound_ratio(

@@ -133,9 +133,10 @@ def zerosarah_fw_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def storm_fw_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of STORM-FW: weight alpha = L gamma D/sigma, first batch 1/alpha.
+    """Return STORM-FW's parameters: step gamma, weight alpha = L gamma D/sigma, and T iterations.
 
-    T is the smallest number of iterations for which the bound is at most epsilon.
+    The first batch has the size 1/alpha. T is the smallest number of iterations for which the bound
+    is at most epsilon.
     """
     L, sigma = mean_smoothness(c), math.sqrt(c.sigma2)
 
@@ -199,7 +200,10 @@ def page_convex_bound(c: Constants, T: float) -> float:
 
 
 def page_convex_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return PAGE-FW's batch, chance and step offset, and the smallest T with bound <= epsilon."""
+    """Return PAGE-FW's batch, chance of a full gradient, step delay and number of iterations.
+
+    The number T of iterations is the smallest with a bound of at most epsilon.
+    """
     b, p, s = page_convex_sizes(c)
     T = _compute_least_iterations(partial(page_convex_bound, c), epsilon)
     return {**T, "batch": b, "refresh": p, "delay": s}
@@ -256,7 +260,7 @@ def nfwu_caspiderg_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def nfwu_page_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with PAGE: chance q = min(1, sqrt(8/n)), batch 4(1-q)/q."""
+    """Return NFWU-PAGE's chance of a full gradient, q = min(1, sqrt(8/n)), and batch 4(1-q)/q."""
     q = min(1.0, (8.0 / c.n) ** 0.5)
     return nfwu_schedule(epsilon, c, refresh=q, batch=4.0 / q - 4.0)
 

@@ -101,9 +101,9 @@ def ncgs_spider_schedule(epsilon: float, c: Constants, sampling: str = "uniform"
 
 
 def cgs_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of CGS: the restarts, and 8 sqrt(L/sigma_hat) inner iterations in each.
+    """Return the parameters of CGS: the number of restarts, and of inner iterations in each.
 
-    The number of restarts is log2(delta0/epsilon), and at least 1.
+    They are log2(delta0/epsilon), at least 1, and 8 sqrt(L/sigma_hat).
     """
     return {
         "restarts": math.log2(c.delta / epsilon) if c.delta > 2.0 * epsilon else 1,

@@ -148,20 +148,20 @@ class RotatedQuadratic(FiniteSum):
         return norm_ball("spectral", (len(self.weights),) * 2)
 
     def rotate_back(self, W: Floats) -> Floats:
-        """Return Q'WP for a matrix W, or for each matrix of a stack W."""
+        """Return Q'WP for a matrix W (or each of a stack) and the problem's orthogonal Q and P."""
         return np.asarray(self._Q.T @ W @ self._P)
 
     def start(self) -> Floats:
-        """Return the start Q diag(start_point) P', shape (d, d)."""
+        """Return the start: the diagonal matrix of `start_point`, rotated; shape (d, d)."""
         return np.asarray(self._Q @ np.diag(self.start_point) @ self._P.T)
 
     def value(self, x: Floats) -> float:
-        """Return f(x) = sum_j weights_j t_j^2/2, where t is the diagonal of Q'xP."""
+        """Return f(x) = sum_j weights_j t_j^2/2, where t is the diagonal of `rotate_back(x)`."""
         t = np.diag(self.rotate_back(x))
         return 0.5 * float(np.asarray(self.weights) @ (t * t))
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient Q diag(weights * t) P' at x, where t is the diagonal of Q'xP."""
+        """Return the gradient: the diagonal matrix of weights * t, rotated; t is as in `value`."""
         slopes = np.asarray(self.weights) * np.diag(self.rotate_back(x))
         return np.asarray(self._Q @ np.diag(slopes) @ self._P.T)
 

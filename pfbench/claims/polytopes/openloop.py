@@ -109,7 +109,7 @@ STEEP = (
 def check_after_transient(
     trial: Trial, instance: Instance, problem: Any
 ) -> Iterator[tuple[str, Decision]]:
-    """Test, from `settling_step` on, that `face_bound` holds, and that LO never returns the tip."""
+    """Test, from `settling_step` on, that `face_bound` holds and LO never returns the start."""
     D, beta = problem.set.diameter, 1.0 - abs(instance.parameters["along"])
     # grad f(x*) = (0, below), and the tip is at height 1
     S = settling_step(1.0, D, instance.parameters["below"])

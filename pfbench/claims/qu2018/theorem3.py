@@ -125,7 +125,7 @@ def _make_mean_sample(trial: Trial, problem: indefinite.IndefiniteQuadratic, T: 
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test how calls grow in 1/eps and n, and that the mean squared gradient mapping is <= eps.
+    """Test how call counts grow in 1/eps and n, and that the mean |gradient mapping|^2 is <= eps.
 
     Component gradients are counted to the target, and linear minimisations in the whole run. The
     growth of the component gradients as n^(2/3) is determined by the schedule: an iteration costs

@@ -90,7 +90,7 @@ def nfwu_parameters(c: Constants, *, kind: type[NFWU]) -> dict[str, Any]:
 
 
 def nfwu_gap_bound(c: Constants, parameters: Any) -> float:
-    """Return 2 epsilon D, the bound of an NFWU method's mean gap, where epsilon = L D gamma."""
+    """Return 2 L D^2 step, the bound of the mean gap of an NFWU method with the given step size."""
     return float(2.0 * c.L * c.D**2 * parameters.step)
 
 
@@ -239,7 +239,7 @@ def convex_suboptimality_bound(c: Constants, parameters: Any, t: int) -> float:
 
 
 def convex_lo_bound(c: Constants, parameters: Any) -> float:
-    """Return 9N(N+1) + N, cgs-convex's bound of the linear minimisations in N steps.
+    """Return 9N(N+1) + N, the bound of cgs-convex's LO count in N steps.
 
     The k-th step needs at most 6 beta D^2/eta = 18 k, and one more.
     """

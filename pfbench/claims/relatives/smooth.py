@@ -32,7 +32,7 @@ def compute_sharp_step(c2: float, c: Constants) -> float:
 
 
 def gradient_sq_bound(constants: Constants, parameters: Any) -> float:
-    """Return 2 (f(x_0) - min f)/(eta T), the bound of the mean E|grad f(x_t)|^2 over T steps."""
+    """Return 2 (f(x_0) - min f)/(step T), the bound of the mean E|grad f(x_t)|^2 over T steps."""
     return float(2.0 * constants.delta / (parameters.step * parameters.iterations))
 
 

@@ -89,7 +89,7 @@ def _sfo_to_gap_share(trial: Trial, problem: LogCosh, share: float, seed: int) -
 
 
 def _batch_by_error(trial: Trial, n: int) -> float:
-    """Return the least batch with which the squared error is at most (L eta)^2 on a forced path."""
+    """Return the least batch for which the squared error on `PATH` is at most (L step)^2."""
     problem = PATH(n=n)
     steps, eta = 4 * n, 1e-9
     low, high = 1, n

@@ -124,7 +124,7 @@ _CASES: Mapping[str, tuple[float, ForcedPath]] = {
 def examine_condition_9(
     effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
-    """Examine shen2019's condition (9), error <= epsilon^2/4, for printed and corrected S and p."""
+    """Examine shen2019's condition (9) for the printed and the corrected batch S and period p."""
     epsilon, problem = _CASES[estimator]
     rng = stream(seed, f"(9) {estimator}")
     epsilon *= float(rng.uniform(0.8, 1.0))
@@ -153,7 +153,7 @@ _SCALES = (1.0 / 16.0, 1.0, 16.0)
 def examine_sizes_under_scaling_of_f(
     effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
-    """Examine whether shen2019's printed S and p remain right if f is multiplied by a constant.
+    """Examine whether shen2019's printed batch S and period p remain right if f is rescaled.
 
     L, L2 and eps are multiplied by c = 1/16, 1 and 16. S and p should be the same for each c. The
     printed p treats L^-1/2 and the like as pure numbers. So the error is 1/L^2 times what it is for

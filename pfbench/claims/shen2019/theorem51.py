@@ -180,9 +180,9 @@ def _gap_after_two_steps(
 
 
 def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> ExaminationEvidence:
-    """Examine the indices in section 7.1 of shen2019, by the inner products <v_k, x_t> in a run.
+    """Examine the indices in section 7.1 of shen2019, by inner products of points and directions.
 
-    Printed are: v_k is orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T. The run is
+    Printed are: direction v_k is orthogonal to x_0 .. x_k, and <x_t, v_T> = 0, t <= T. The run is
     Frank-Wolfe with weights 2/(k + 3) from 0; x_k is its point after k linear minimisations. As
     corrected, v_k is orthogonal to x_0 .. x_{k-1}, and t < T. `shift` is subtracted from the
     printed last index.

@@ -85,7 +85,7 @@ def long_slope_problem(
 
 
 def _decrease_per_step(stride: float, epsilon: float) -> float:
-    """Return the decrease of f plus the penalty in one step on a long slope."""
+    """Return the decrease of f plus the penalty in one step on a case's linear function."""
     return 4.0 * stride * epsilon**2
 
 
@@ -268,7 +268,7 @@ def _fit_exponents_on_bowl(trial: Trial, case: RateCase) -> _FitsAndRunCount:
 
 
 def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit the exponent of 1/epsilon at one n, and that of n at one epsilon, on long slopes."""
+    """Fit the exponent of 1/epsilon at one n, and that of n at one epsilon, on linear functions."""
     seeds = trial.seeds(statistics.MOST_SEEDS, f"slopes {case.sfo} {case.n}")
     rows = statistics.SeedRows(
         lambda s: [_sfo_and_po_on_slope(trial, case, e, case.n, s) for e in case.epsilons], seeds

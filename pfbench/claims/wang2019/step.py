@@ -80,7 +80,7 @@ def check(trial: Trial) -> Evidence:
 def _sfo_ratios_and_spider_success(
     trial: Trial, problem: Problem, seed: int
 ) -> tuple[float, float, float]:
-    """Return SpiderBoost's calls over SPIDER's for two targets, and if SPIDER reaches the second.
+    """Return ratios of SpiderBoost's calls to SPIDER's for two targets, and SPIDER's success.
 
     The ratios are those of SpiderBoost to SPIDER, to epsilon and to epsilon/`_BELOW`. A ratio is
     infinite if SpiderBoost fails. If SPIDER fails, the second ratio is an upper bound, with all the

@@ -25,7 +25,7 @@ _CONSTANT = make_instance(ConstantSlopeProblem, n=16, g=1e-3, gap=3e-5, weight=1
 
 
 def check_call_rate(trial: Trial) -> Evidence:
-    """Test how calls grow, if momentum and error meet the conditions of wang2019 theorem 3."""
+    """Test how call counts grow, if momentum and estimate meet wang2019 theorem 3's conditions."""
     evidence = check_rates(trial, (_RATE,))
     conditions = {
         "momentum": decide_if_momentum_is_admissible(trial),

@@ -144,7 +144,7 @@ def make_answers(m: int, n: int, step: float) -> Any:
 
 @check_each_instance(repetitions=1)
 def check_steps(trial: Trial, instance: Instance, problem: Any) -> Parts:
-    """Test that |grad F(X_t)|_* = 2 epsilon for t <= T_0, and that F falls by at most Delta."""
+    """Test |grad F|_* = 2 epsilon for the claimed number of steps, and the bound of F's fall."""
     parts = Parts()
     answers: RowAnswers = problem.inner
     T = math.floor(count_steps(answers.shape[0], L, DELTA, EPSILON))

@@ -129,7 +129,7 @@ class Archive:
             if min(entry.header_offset for entry in entries):
                 raise DamagedFileError("unreadable", _MORE)
             if {"pack.json", "receipt.json", "comparison.json"} & self._entries.keys():
-                detail = "an earlier pfbench wrote it: make it again"
+                detail = "an earlier version of pfbench wrote it: make it again"
                 raise DamagedFileError("wrong schema version", detail)
             for entry in entries:
                 _check_zip_entry(entry)
