@@ -74,7 +74,7 @@ def test_list_filters(pfbench, store, filters, number):
         (["forget"], "select entries: give keys"),
         (["forget", "abc"], "is too short"),
         (["forget", "0" * 8], "no selected entry has the key"),
-        (["import", "typo"], "typo has no store of pfbench before 0.3"),
+        (["import", "typo"], "typo has no store of an earlier pfbench version"),
         (["merge", "typo"], "there is no store in typo"),
         (["merge", ".pfbench/store"], "the store itself"),
         (["export", "csv-wid", "-o", "x"], "did you mean 'csv-wide'"),

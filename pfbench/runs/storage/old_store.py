@@ -1,4 +1,4 @@
-"""Import of the stores of pfbench before 0.3: Parquet files, segments of runs, and JSON.
+"""Import of stores of earlier pfbench versions: Parquet files, segments of runs, and JSON.
 
 `pfbench store import` reads them once, and does not change them.
 """
@@ -50,7 +50,7 @@ def read_old_store(folder: Path) -> Iterator[OldEntry]:
         If the folder has no old store, or pyarrow is not installed.
     """
     if not (folder / "runs").is_dir():
-        raise InputError(f"{folder} has no store of pfbench before 0.3: give the folder of one.")
+        raise InputError(f"{folder} has no store of an earlier pfbench version: name one that has.")
     require_pyarrow("an old store")
     paths = [path for path in folder.glob("runs/??/*.parquet") if KEY.fullmatch(path.stem)]
     for path in sorted(paths):

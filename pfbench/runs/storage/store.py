@@ -86,13 +86,15 @@ class Store:
             return
         if not make and (folder / "runs").is_dir():
             raise InputError(
-                f"{folder} is a store of pfbench before 0.3: import it once, by `pfbench store "
-                f"import {folder} --store {folder}`."
+                f"{folder} is a store of an earlier pfbench version: import it once, by "
+                f"`pfbench store import {folder} --store {folder}`."
             )
         if not make:
             raise InputError(f"there is no store in {folder}: choose another with --store.")
         if (folder / "runs").is_dir():
-            text = "%s has runs of pfbench before 0.3: `pfbench store import %s` reads them."
+            text = (
+                "%s has runs of an earlier pfbench version: `pfbench store import %s` reads them."
+            )
             _LOG.warning(text, folder, folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
