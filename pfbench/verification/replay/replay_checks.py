@@ -1,5 +1,6 @@
 """Comparison of a method's runs, draws and oracle counts with a reference implementation."""
 
+import inspect
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.counts import COUNTED, Budget, OracleKind
 from pfbench.base.errors import BudgetExhausted, PfbenchError, format_error_with_notes
 from pfbench.base.status import Verdict
+from pfbench.base.user_code import list_required_arguments
 from pfbench.oracles import Ledger
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.faults.fault import Fault
@@ -249,10 +251,22 @@ class Comparison:
         try:
             return self.trial.make(**accepted)
         except NotTestable as error:
-            if isinstance(error.__cause__, REFUSALS) or not error.__cause__:
+            unset = self._list_unset_parameters(accepted)
+            if unset:
+                options = {k: v for k, v in case.parameters.items() if isinstance(v, str)}
+                form = format_parameters(options or case.parameters)
+                self.skipped.append(f"{form} (needs {', '.join(unset)})")
+            elif isinstance(error.__cause__, REFUSALS) or not error.__cause__:
                 self.skipped.append(f"{case} (refused)")
-                return None
-            raise
+            else:
+                raise
+            return None
+
+    def _list_unset_parameters(self, accepted: Collection[str]) -> list[str]:
+        """Return the parameters that the method requires beside the accepted ones of a case."""
+        algorithm = self.trial.algorithm
+        required = list_required_arguments(algorithm) if inspect.isclass(algorithm) else []
+        return [name for name in required or [] if name not in accepted]
 
     def iterate_runnable_cases(
         self, cases: Iterable[ReplayCase]

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import own_draws
 import pytest
 from judging import judge
@@ -113,6 +114,40 @@ def test_options_that_a_method_refuses_are_left_out_and_named():
     found = judge_by("run", "frank-wolfe", Refusing)
     assert (found.verdict, found.lost) == ("failed", False)
     assert "nothing is written" in found.reason
+
+
+class NeedsSmoothness(OpenLoopOnly):
+    """Open loop and short step, both of which need the parameter of the short step."""
+
+    def __init__(self, iterations, smoothness, step="open-loop"):
+        super().__init__(iterations, step)
+        self.L = smoothness
+
+    def run(self, ask, x, rng):
+        if self.step != "short":
+            yield from super().run(ask, x, rng)
+            return
+        for _ in range(self.T):
+            g = ask.gradient(x)
+            d = ask.lo(g) - x
+            descent, bend = -np.vdot(g, d), self.L * np.vdot(d, d)
+            gamma = float(descent > 0.0) if bend <= descent else max(descent / bend, 0.0)
+            at, x = x, x + gamma * d
+            yield State(x, at, g)
+
+
+class NeedsMore(NeedsSmoothness):
+    def __init__(self, iterations, smoothness, more, step="short"):
+        super().__init__(iterations, smoothness, step)
+
+
+def test_options_without_a_parameter_that_the_method_needs_are_left_out_and_named():
+    found = judge_by("run", "frank-wolfe", NeedsSmoothness)
+    assert found.verdict == "holds"
+    assert "step=open-loop (needs smoothness)" in found.reason
+    found = judge_by("run", "frank-wolfe", NeedsMore)
+    assert found.verdict == "failed"
+    assert "step=short (needs more)" in found.reason
 
 
 class Unnamed(OpenLoopOnly):
