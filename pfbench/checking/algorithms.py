@@ -329,7 +329,7 @@ class AlgorithmChecks(RunRecords):
             raise CheckFailed("a run must end without an error", plain.stop_reason)
         if plain.counts != traced.counts or not points_identical(plain.x, traced.x):
             raise CheckFailed(
-                "recording the objective must not change a run",
+                "a method must make the same run, whether or not the objective is recorded",
                 "the counts or the result of the run differ",
                 {"x": plain.x},
             )

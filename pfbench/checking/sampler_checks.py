@@ -175,8 +175,8 @@ class SamplerChecks(ProblemChecks):
             variance = max(sigma2 / size, rounding**2)
             if math.isfinite(sigma2) and _mean_is_rejected(means - expected, variance, reach):
                 raise CheckFailed(
-                    "the mean of grad f(x, xi) must be gradient(x), for independent draws of "
-                    f"variance at most sigma2 = {format_brief(sigma2)}",
+                    "the mean of grad f(x, xi) over xi must be gradient(x) (tested for independent "
+                    f"draws of variance at most sigma2 = {format_brief(sigma2)})",
                     f"the mean of {means.shape[0] * size:,} draws is off by "
                     f"{format_brief(float(error.max()))} in an entry",
                     {"x": x},

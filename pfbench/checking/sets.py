@@ -74,7 +74,10 @@ class SetChecks(SetSampler):
         needed = ("name", "diameter", "has_projection", "contains", "lo", "minimum", "start")
         lacking = [part for part in needed if not hasattr(body, part)]
         if lacking:
-            raise CheckFailed(f"a set must have {', '.join(needed)}", f"no {', '.join(lacking)}")
+            raise CheckFailed(
+                f"a set must have the attributes {', '.join(needed)}",
+                f"it has no {', '.join(lacking)}",
+            )
         D = body.diameter
         if not 0.0 <= float(D) < math.inf:
             raise CheckFailed("D must be finite", f"{D}", {}, locate_methods(body, "diameter"))

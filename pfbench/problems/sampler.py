@@ -99,7 +99,7 @@ class Sampler(FiniteSum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SampledFunction(Sampler):
-    """Sampler of a function f, whose value and gradient come from a problem of one component.
+    """Problem E f(x, xi) whose mean f and gradient are those of a given deterministic problem.
 
     Attributes
     ----------

@@ -54,7 +54,9 @@ class StepRecord:
             If the algorithm does not yield `at`.
         """
         if self.state.at is None:
-            raise NotTestable("the method yields no point for its estimate: use State(x, at)")
+            raise NotTestable(
+                "the method yields no `at`, the point of its gradient estimate: yield State(x, at)"
+            )
         return self.state.at
 
     @property

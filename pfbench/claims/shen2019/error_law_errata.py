@@ -241,11 +241,11 @@ def examine_mean_value(
 
 
 def _ratio_to_quarter_law_and_max_deviation() -> tuple[float, float]:
-    """Return the ratio of CASVRG's variance to its law, and CASPIDERG's largest deviation from its.
+    """Return how far the variances of CASVRG and CASPIDERG deviate from their formulas.
 
-    Both test the integral form of the mean value theorem on a forced path. The law of CASVRG is
-    (p eta)^4/4 after p steps. The deviation of CASPIDERG is relative: that of the variances of
-    steps i from eta^4 (i-1/2)^2.
+    The formulas test the integral form of the mean value theorem on a forced path. CASVRG's is
+    (p eta)^4/4 after p steps; the ratio to it is returned. CASPIDERG's is eta^4 (i-1/2)^2 at step
+    i; the largest relative deviation is returned.
     """
     problem, eta, p = ForcedPath(2, 2, L=1.0, L2=1.0), 1e-3, 20
     points = [np.array([i * eta, 0.0]) for i in range(p + 1)]

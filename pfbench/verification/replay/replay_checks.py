@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -263,7 +263,7 @@ class Comparison:
             return None
 
     def _list_unset_parameters(self, accepted: Collection[str]) -> list[str]:
-        """Return the parameters that the method requires beside the accepted ones of a case."""
+        """Return the parameters that the method requires, other than those that a case sets."""
         algorithm = self.trial.algorithm
         required = list_required_arguments(algorithm) if inspect.isclass(algorithm) else []
         return [name for name in required or [] if name not in accepted]

@@ -110,7 +110,9 @@ class IdentityCheck(setting.StatementCheck):
         for step in islice(trial.follow(case.problem, algorithm, seed=seed), case.steps):
             value = np.asarray(measured(step.state.x))
             if not np.isfinite(value).all():
-                raise NotTestable(f"the compared quantity is not finite on {case.problem.name}")
+                raise NotTestable(
+                    f"on {case.problem.name} the method's iterates, or the claim's quantity, are not finite"
+                )
             yield value
 
 
