@@ -191,7 +191,8 @@ class AlgorithmChecks(RunRecords):
         """Check that the algorithm runs and yields at least one state."""
         if not self.seed_zero_run.states:
             raise CheckFailed("the method must yield a state for each iteration", "no state")
-        return f"{len(self.seed_zero_run.states)} iterations: {format_counts(self.seed_zero_run.total)}"  # noqa: E501
+        run = self.seed_zero_run
+        return f"{len(run.states)} iterations: {format_counts(run.total)}"
 
     def check_feasibility(self) -> str:
         """Check that the points that the run yields are finite and in the feasible set.
@@ -346,16 +347,14 @@ class AlgorithmChecks(RunRecords):
                 if value > limit:
                     raise CheckFailed(f"{name} calls must not exceed {limit}", f"{value}", point)
                 # A run of as many states may query more only after the last of them.
+                is_over = any(getattr(counts, name) > limit for counts in run.counts)
                 is_short = len(run.states) < self.max_states
-                if any(getattr(counts, name) > limit for counts in run.counts) or (
-                    is_short and not run.exhausted_budget
-                ):
+                if is_over or (is_short and not run.exhausted_budget):
                     raise CheckFailed(
                         "a run must end when its budget is spent", "the run goes on", point
                     )
-                if len(run.states) > sum(
-                    getattr(counts, name) <= limit for counts in self.seed_zero_run.counts
-                ):
+                full_counts = self.seed_zero_run.counts
+                if len(run.states) > sum(getattr(c, name) <= limit for c in full_counts):
                     raise CheckFailed(
                         "the method must yield no state after the budget refuses a call",
                         "the method catches BudgetExhausted and goes on: do not catch it",

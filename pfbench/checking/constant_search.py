@@ -65,6 +65,10 @@ def _select_largest(witnesses: Iterable[Witness]) -> Witness:
     return max(itertools.chain([_NONE], witnesses), key=lambda witness: witness.value)
 
 
+Search = Callable[["ConstantSearch"], Iterator[Witness]]
+"""Search for large values of the quantity that a constant bounds."""
+
+
 class ConstantSearch(ProblemChecks):
     """Search for counterexamples: large values of the quantities that a problem's constants bound.
 
@@ -411,9 +415,8 @@ class ConstantSearch(ProblemChecks):
         for k in few:
             self.problem.batch(few[k : k + 1], keep(x))
         each = (thread_time() - began) / few.size
-        max_count = max(
-            _FEWEST, min(_ENTRIES // size, int(0.1 * self.seconds_per_check / max(each, 1e-9)))
-        )
+        number_in_time = int(0.1 * self.seconds_per_check / max(each, 1e-9))
+        max_count = max(_FEWEST, min(_ENTRIES // size, number_in_time))
         return np.arange(n) if n <= max_count else self.space.rng.integers(n, size=max_count)
 
     def _components(self, x: Point) -> Floats:
@@ -431,35 +434,30 @@ class ConstantSearch(ProblemChecks):
         return max(0.0, mean - _SIGMAS * float(squares.std()) / math.sqrt(m))
 
 
-SEARCHES: Mapping[str, tuple[Callable[[ConstantSearch], Iterator[Witness]], str]] = (
-    MappingProxyType(
-        {
-            "D": (ConstantSearch.member_distances, "the distance between two members"),
-            "L_f": (ConstantSearch.gradient_change_ratios, "|grad f(x) - grad f(y)|/|x - y|"),
-            "L_ms": (
-                ConstantSearch.mean_square_change_ratios,
-                "sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|",
-            ),
-            "L_max": (
-                ConstantSearch.component_change_ratios,
-                "|grad f_i(x) - grad f_i(y)|/|x - y|",
-            ),
-            "L_mean": (
-                ConstantSearch.mean_component_change_ratios,
-                "the mean over i of the largest |grad f_i(x) - grad f_i(y)|/|x - y|",
-            ),
-            "L2_ms": (
-                ConstantSearch.hessian_change_ratios,
-                "sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)",
-            ),
-            "sigma2": (ConstantSearch.variance, "E_i |grad f_i(x) - grad f(x)|^2"),
-            "delta": (
-                ConstantSearch.objective_decreases,
-                "the decrease of f (plus penalty) from the start to x",
-            ),
-            "M": (ConstantSearch.member_norms, "|x|"),
-            "ell": (ConstantSearch.lower, "2 (f(x) + <grad f(x), y - x> - f(y))/|y - x|^2"),
-        }
-    )
+SEARCHES: Mapping[str, tuple[Search, str]] = MappingProxyType(
+    {
+        "D": (ConstantSearch.member_distances, "the distance between two members"),
+        "L_f": (ConstantSearch.gradient_change_ratios, "|grad f(x) - grad f(y)|/|x - y|"),
+        "L_ms": (
+            ConstantSearch.mean_square_change_ratios,
+            "sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|",
+        ),
+        "L_max": (ConstantSearch.component_change_ratios, "|grad f_i(x) - grad f_i(y)|/|x - y|"),
+        "L_mean": (
+            ConstantSearch.mean_component_change_ratios,
+            "the mean over i of the largest |grad f_i(x) - grad f_i(y)|/|x - y|",
+        ),
+        "L2_ms": (
+            ConstantSearch.hessian_change_ratios,
+            "sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)",
+        ),
+        "sigma2": (ConstantSearch.variance, "E_i |grad f_i(x) - grad f(x)|^2"),
+        "delta": (
+            ConstantSearch.objective_decreases,
+            "the decrease of f (plus penalty) from the start to x",
+        ),
+        "M": (ConstantSearch.member_norms, "|x|"),
+        "ell": (ConstantSearch.lower, "2 (f(x) + <grad f(x), y - x> - f(y))/|y - x|^2"),
+    }
 )
 """For each constant: the search for a counterexample, and the quantity that the constant bounds."""

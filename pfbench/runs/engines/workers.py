@@ -349,5 +349,5 @@ def call_and_catch(
         return "done", function(*arguments), ""
     except caught as error:
         location = traceback.extract_tb(error.__traceback__)[-1]
-        words = f"{type(error).__name__}: {brief_error_text(error)} (line {location.lineno} of {location.name})"  # noqa: E501
-        return "error", None, words
+        line = f"line {location.lineno} of {location.name}"
+        return "error", None, f"{type(error).__name__}: {brief_error_text(error)} ({line})"

@@ -143,12 +143,11 @@ def describe_user_imports(selectors: Iterable[str]) -> list[str]:
             parameters = arguments.setdefault(own, {})
             for name, value in selector.texts.items() if own == selector.name else ():
                 parameters.setdefault(name, {})[value] = None
-    return [
-        f"{name}[{','.join(f'{key}={_join_and_abbreviate_values(list(values))}' for key, values in argument.items())}]"  # noqa: E501
-        if argument
-        else name
-        for name, argument in arguments.items()
-    ]
+    texts = []
+    for name, parameters in arguments.items():
+        pairs = (f"{key}={_join_and_abbreviate_values([*v])}" for key, v in parameters.items())
+        texts.append(f"{name}[{','.join(pairs)}]" if parameters else name)
+    return texts
 
 
 def _join_and_abbreviate_values(values: Sequence[str]) -> str:
