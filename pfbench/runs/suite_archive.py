@@ -26,10 +26,11 @@ from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.damage import DamagedFileError, open_file
 from pfbench.runs.storage.field_types import check_metadata_types, count, list_type, table, text
 from pfbench.runs.storage.serialization import (
+    INTEGERS,
     StoredRun,
+    StoredTrace,
+    complete_trace,
     decode_json,
-    insert_lacking_counts,
-    list_stored_columns,
     make_run,
 )
 
@@ -65,16 +66,6 @@ class SuiteArchive:
 
     runs: Mapping[PlannedRun, StoredRun]
     created: str
-
-
-def _decode_columns(
-    data: bytes, kind: str, column_count: int, row_count: int
-) -> "np.ndarray[Any, Any]":
-    """Decode columns of integers (kind "i") or floats ("f"), shape (column_count, row_count)."""
-    bits = np.frombuffer(data, np.uint8).reshape(column_count, NUMBER_WIDTH, row_count)
-    little = np.ascontiguousarray(bits.transpose(0, 2, 1)).view(f"<{kind}{NUMBER_WIDTH}")
-    columns = little.reshape(column_count, row_count).astype(f"{kind}{NUMBER_WIDTH}", copy=False)
-    return np.cumsum(columns, axis=1) if kind == "i" else columns
 
 
 def read_suite_archive(path: Path) -> SuiteArchive:
@@ -122,25 +113,19 @@ def _parse(data: bytes) -> SuiteArchive:
         environment = obj["environments"][run["environment"]]
         plan = PlannedRun.from_json(run["notes"]["plan"])
         check_metadata_types("run", {**run, "environment": environment})
-        names, integers, floats = tables[run["table"]]
+        trace = tables[run["table"]]
         start = starts[run["table"]]
         end = starts[run["table"]] = start + run["rows"]
-        if end > floats.shape[1]:
+        if end > trace.words.shape[1]:
             raise DamagedFileError("truncated", "the tables have fewer rows than the runs")
-        rows = rows_of_blocks(integers[:, start:end], floats[:, start:end])
-        restored = make_run(run["run"], names, rows)
+        rows = rows_of_blocks(trace.integers[:, start:end], trace.floats[:, start:end])
+        restored = make_run(run["run"], trace.names, rows)
         runs[plan] = StoredRun(str(run["key"]), restored, environment, run["notes"])
     return SuiteArchive(runs, obj["made"])
 
 
-_Table = tuple[list[str], "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
-
-
-def _read_tables(shapes: Any, body: bytes) -> Iterator[_Table]:
-    """Yield the column names, integer columns and float columns of each table of a suite archive.
-
-    Counts that are not stored are 0.
-    """
+def _read_tables(shapes: Any, body: bytes) -> Iterator[StoredTrace]:
+    """Yield each table of a suite archive: the traces of its runs, one after the other."""
     if not list_type(table)(shapes):
         raise DamagedFileError("incomplete", "the field tables is no list of tables")
     start = 0
@@ -148,14 +133,15 @@ def _read_tables(shapes: Any, body: bytes) -> Iterator[_Table]:
         names, rows = shape["columns"], shape["rows"]
         if not count(rows):
             raise DamagedFileError("incomplete", "a table has invalid rows")
-        integer_count = len(list_stored_columns(names)) - 1  # seconds, the last, is a float
-        middle = start + NUMBER_WIDTH * rows * integer_count
         end = start + NUMBER_WIDTH * rows * len(names)
         if end > len(body):
             raise DamagedFileError("truncated", f"{len(body):,} bytes, at least {end:,} expected")
-        integers = _decode_columns(body[start:middle], "i", integer_count, rows)
-        floats = _decode_columns(body[middle:end], "f", len(names) - integer_count, rows)
-        yield *insert_lacking_counts(names, integers), floats
+        bits = np.frombuffer(body[start:end], np.uint8).reshape(len(names), NUMBER_WIDTH, rows)
+        little = np.array(bits.transpose(0, 2, 1), order="C").view(f"<i{NUMBER_WIDTH}")
+        words = little.reshape(len(names), rows).astype(np.int64, copy=False)
+        integers = words[: sum(name in INTEGERS for name in names)]
+        np.cumsum(integers, axis=1, out=integers)
+        yield complete_trace(names, words)
         start = end
     if start != len(body):
         raise DamagedFileError("unreadable", "data follow the tables")

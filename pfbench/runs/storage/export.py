@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import StringIO
 from itertools import chain, islice, product
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,14 +22,14 @@ from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.escaping import escape_spreadsheet
 from pfbench.base.files import require_pyarrow
-from pfbench.base.selectors import Selector
-from pfbench.runs.loop.run import TRACE_COLUMNS, Run
+from pfbench.base.selectors import Selector, replace_file_by_module
+from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import Setting
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.entry_list import Row
-from pfbench.runs.storage.serialization import StoredRun, decode
+from pfbench.runs.storage.entry_list import Row, gc_disabled
+from pfbench.runs.storage.serialization import INTEGERS, StoredTrace, decode_metadata
 from pfbench.runs.storage.store import Store
 
 RUN_COLUMNS = (
@@ -85,23 +85,26 @@ def _iterate_labelled_runs(study: Study) -> Iterator[tuple[Setting, str, Planned
                 yield setting, f"{method.label}, search", plan
 
 
-def find_naming(entry: StoredRun, names: Mapping[Planned, RunNaming]) -> RunNaming:
+def _find_naming(
+    run: Mapping[str, Any], notes: Any, names: Mapping[Planned, RunNaming]
+) -> RunNaming:
     """Return sweep, setting, label and targets of a stored run; empty where they are unknown."""
-    naming = names.get(portable_identity(entry.run)) if names else None
-    if naming is not None:
-        return naming
-    match entry.notes.get("plan", {}).get("stop"):
+    if names:
+        problem, algorithm = map(replace_file_by_module, (run["problem"], run["algorithm"]))
+        if (naming := names.get((problem, algorithm, run["seed"]))) is not None:
+            return naming
+    match notes.get("plan", {}).get("stop"):
         case [str() as measure, int() | float() as target]:
             targets = f"{measure}={target!r}"
         case _:
             targets = ""
-    return dict.fromkeys(("sweep", "setting", "label"), "") | {"targets": targets}
+    return {"sweep": "", "setting": "", "label": "", "targets": targets}
 
-
-_TraceForm = tuple[Sequence[str], Callable[[tuple[Any, ...]], tuple[Any, ...]]]
-"""Pieces of a template of lines, which the key of a run joins; and the numbers that fill it."""
 
 # --- exporters -----------------------------------------------------------------------------------
+
+_TraceForm = tuple[Sequence[str], Sequence[int]]
+"""Pieces of a template of lines, which the key of a run joins; and the columns that fill it."""
 
 
 @dataclass(frozen=True)
@@ -129,96 +132,87 @@ class Export:
     raw: bool
     omitted: dict[str, str] = field(default_factory=dict)
 
-    def runs(self) -> Iterator[StoredRun]:
-        """Yield the runs to export, except those damaged, or changed since they were listed."""
-        for row in self.rows:
-            record = self.store.read("run", row.key)
+    def runs(self) -> Iterator[tuple[str, Mapping[str, Any], StoredTrace]]:
+        """Yield key, metadata and trace of the runs to export.
+
+        Damaged runs, and those that changed since they were listed, are left out.
+        """
+        records = self.store.read_runs([row.key for row in self.rows])
+        for row, record in zip(self.rows, records, strict=True):
+            if record is None:
+                self.omitted[row.key] = "removed meanwhile"
+                continue
             try:
-                entry = None if record is None else decode(record)
+                meta, trace = decode_metadata(record)
             except DamagedFileError:
                 self.omitted[row.key] = "damaged: see `pfbench store check`"
                 continue
-            if record is None or entry is None:
-                self.omitted[row.key] = "removed meanwhile"
-            elif _sort_key(record) != _sort_key(row):
+            if _sort_key(record) != _sort_key(row):
                 self.omitted[row.key] = "stored again since they were listed"
             else:
-                yield entry
+                yield row.key, meta, trace
 
-    def write_wide(self) -> list[Path]:
-        """Write ``runs.csv`` with a line for each run, ``trace.csv`` with a line for each iterate.
+    def write_csv(self, *, is_long: bool) -> list[Path]:
+        """Write ``runs.csv`` with a line for each run, and ``trace.csv``.
 
-        A cell is empty where a run lacks the measure of the column.
-        """
-
-        def make_form(columns: Sequence[str], head: Sequence[str]) -> _TraceForm:
-            cells = ["%s" if name in columns else "" for name in head[1:]]
-            picked = [columns.index(name) for name in head if name in columns]
-            return ["", f",{','.join(cells)}\n"], itemgetter(*picked)
-
-        return self._write_csv(lambda columns: ("key", *columns), make_form)
-
-    def write_long(self) -> list[Path]:
-        """Write ``runs.csv``, and ``trace.csv`` with a line for each number of each iterate."""
-
-        def make_form(columns: Sequence[str], head: Sequence[str]) -> _TraceForm:
-            names = (_quote_csv(self._as_cell(name)).replace("%", "%%") for name in columns[1:])
-            picked = chain.from_iterable((0, index) for index in range(1, len(columns)))
-            return ["", *(f",%s,{name},%s\n" for name in names)], itemgetter(*picked)
-
-        return self._write_csv(lambda columns: ("key", "iteration", "column", "value"), make_form)
-
-    def _write_csv(
-        self,
-        trace_head: Callable[[Sequence[str]], Sequence[str]],
-        make_form: Callable[[Sequence[str], Sequence[str]], _TraceForm],
-    ) -> list[Path]:
-        """Write ``runs.csv`` and ``trace.csv`` together; write both again if a run adds columns.
-
-        Floats have all their digits, and None is an empty cell. Unless `raw` is true, a text that a
+        The long form of ``trace.csv`` has a line for each number of each iterate. The wide form has
+        a line for each iterate; a cell is empty where a run lacks the measure of the column. Floats
+        have all their digits, and None is an empty cell. Unless `raw` is true, a text that a
         spreadsheet would evaluate is quoted, and control characters are escaped; see
-        `pfbench.base.escaping`.
+        `pfbench.base.escaping`. Both files are written again if a run adds columns.
         """
-        heads = dict.fromkeys(RUN_COLUMNS), dict.fromkeys(trace_head(TRACE_COLUMNS))
-        make_form = lru_cache(maxsize=64)(make_form)
-
-        def read_lines(entry: StoredRun) -> tuple[list[Any], Iterator[str]]:
-            cells = self._run_cells(entry)
-            heads[0].update(dict.fromkeys(cells))
-            heads[1].update(dict.fromkeys(trace_head(entry.run.columns)))
-            form = make_form(entry.run.columns, tuple(heads[1]))
-            line = [self._as_cell(cells.get(name)) for name in heads[0]]
-            return line, _format_trace(self._as_cell(entry.key), entry.run, form)
-
-        for entry in islice(self.runs(), 1):
-            read_lines(entry)
+        head, columns = dict.fromkeys(RUN_COLUMNS), dict.fromkeys(TRACE_COLUMNS)
+        for key, meta, trace in islice(self.runs(), 1):
+            head |= dict.fromkeys(self._run_cells(key, meta))
+            columns |= dict.fromkeys(trace.names)
+        make_form = lru_cache(maxsize=64)(self._long_form if is_long else self._wide_form)
         paths = [self.folder / "runs.csv", self.folder / "trace.csv"]
-        written: list[int] = []
-        while written != [*map(len, heads)]:
-            written = [*map(len, heads)]
+        written = -1
+        while written != len(head) + len(columns):
+            written = len(head) + len(columns)
             with ExitStack() as stack:
-                files, tables = [], []
-                for path, head in zip(paths, heads, strict=True):
-                    files.append(stack.enter_context(path.open("w", newline="", encoding="utf-8")))
-                    tables.append(csv.writer(files[-1], lineterminator="\n"))
-                    tables[-1].writerow(map(self._as_cell, head))
-                for entry in self.runs():
-                    line, texts = read_lines(entry)
-                    tables[0].writerow(line)
-                    files[1].writelines(texts)
+                runs, traces = (
+                    stack.enter_context(path.open("w", newline="", encoding="utf-8"))
+                    for path in paths
+                )
+                table = csv.writer(runs, lineterminator="\n")
+                table.writerow(map(self._as_cell, head))
+                trace_head = ("iteration", "column", "value") if is_long else columns
+                names = map(self._as_cell, ("key", *trace_head))
+                csv.writer(traces, lineterminator="\n").writerow(names)
+                for key, meta, trace in self.runs():
+                    cells = self._run_cells(key, meta)
+                    head |= dict.fromkeys(cells)
+                    columns |= dict.fromkeys(trace.names)
+                    table.writerow([self._as_cell(cells.get(name)) for name in head])
+                    form = make_form(tuple(trace.names), tuple(columns))
+                    traces.writelines(_format_trace(self._as_cell(key), trace, form))
         return paths
 
-    def _run_cells(self, entry: StoredRun) -> dict[str, Any]:
+    def _wide_form(self, names: tuple[str, ...], head: tuple[str, ...]) -> _TraceForm:
+        """Return the form of a line for each iterate of a trace with columns `names`."""
+        cells = [_placeholder(name) if name in names else "" for name in head]
+        return ["", f",{','.join(cells)}\n"], [names.index(name) for name in head if name in names]
+
+    def _long_form(self, names: tuple[str, ...], head: tuple[str, ...]) -> _TraceForm:
+        """Return the form of a line for each number of a trace with columns `names`."""
+        lines = [
+            f",%d,{_quote_csv(self._as_cell(name)).replace('%', '%%')},{_placeholder(name)}\n"
+            for name in names[1:]
+        ]
+        return ["", *lines], [*chain(*((0, index) for index in range(1, len(names))))]
+
+    def _run_cells(self, key: str, meta: Mapping[str, Any]) -> dict[str, Any]:
         """Return the cells of a run in ``runs.csv``, by column."""
-        run = entry.run
-        line = vars(run) | run.counts.as_dict() | {"key": entry.key}
-        line |= find_naming(entry, self.names)
+        run = meta["run"]
+        line = dict.fromkeys(COUNTED, 0) | run | run["counts"] | {"key": key}
+        line |= _find_naming(run, meta.get("notes", {}), self.names)
         line |= {
-            "parameters": _as_json(dict(run.parameters)),
-            "unmet": _as_json(list(run.unmet_assumptions)),
-            "environment": _as_json(dict(entry.environment)),
+            "parameters": _as_json(run["parameters"]),
+            "unmet": _as_json(run.get("unmet", [])),
+            "environment": _as_json(meta["environment"]),
         }
-        final = {f"final_{name}": value for name, value in run.final.items()}
+        final = {f"final_{name}": value for name, value in run["final"].items()}
         return {name: line[name] for name in RUN_COLUMNS} | final
 
     def _as_cell(self, value: Any) -> Any:
@@ -237,53 +231,57 @@ class Export:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        names = dict.fromkeys(chain(*map(self._benchopt_columns, self.runs())))
+        names = dict.fromkeys(chain(*(self._benchopt_columns(*parts) for parts in self.runs())))
         schema = pa.schema([(name, _benchopt_type(name)) for name in names])
         path = self.folder / "benchopt_run_pfbench.parquet"
+        waiting: dict[str, list[Any]] = {name: [] for name in names}
         with pq.ParquetWriter(path, schema) as writer:
-            waiting = [schema.empty_table()]
-            for entry in self.runs():
-                columns, empty = self._benchopt_columns(entry), [None] * len(entry.run.rows)
-                cells = [pa.array(columns.get(item.name, empty), item.type) for item in schema]
-                waiting.append(pa.table(cells, schema=schema))
-                if sum(table.num_rows for table in waiting) >= _AT_ONCE:
-                    writer.write_table(pa.concat_tables(waiting))
-                    waiting.clear()
-            writer.write_table(pa.concat_tables([schema.empty_table(), *waiting]))
+            for parts in chain(self.runs(), [None]):
+                if parts is None or len(waiting["key"]) >= _AT_ONCE:
+                    arrays = [pa.array(waiting[item.name], item.type) for item in schema]
+                    writer.write_table(pa.table(arrays, schema=schema))
+                    waiting = {name: [] for name in names}
+                if parts is not None:
+                    columns = self._benchopt_columns(*parts)
+                    empty = [None] * len(parts[2].floats[0])
+                    for name, column in waiting.items():
+                        column += columns.get(name, empty)
         return [path]
 
-    def _benchopt_columns(self, entry: StoredRun) -> dict[str, Sequence[Any]]:
+    def _benchopt_columns(
+        self, key: str, meta: Mapping[str, Any], trace: StoredTrace
+    ) -> dict[str, Sequence[Any]]:
         """Return the columns of a run by benchopt's names; each row repeats the run's fields."""
-        run = entry.run
-        problem, algorithm = Selector.parse(run.problem), Selector.parse(run.algorithm)
+        run, environment = meta["run"], meta["environment"]
+        problem, algorithm = Selector.parse(run["problem"]), Selector.parse(run["algorithm"])
         fields = {
             "objective_name": problem.name,
             "obj_description": "",
-            "solver_name": run.algorithm,
+            "solver_name": run["algorithm"],
             "solver_description": algorithm.name,
-            "dataset_name": run.problem,
-            "idx_rep": run.seed,
+            "dataset_name": run["problem"],
+            "idx_rep": run["seed"],
             "sampling_strategy": "Iteration",
-            "base_seed": run.seed,
+            "base_seed": run["seed"],
             **{f"p_dataset_{name}": str(value) for name, value in problem.parameters.items()},
-            **{f"p_solver_{name}": str(value) for name, value in run.parameters.items()},
-            "status": run.status,
-            "key": entry.key,
-            **find_naming(entry, self.names),
-            "version-numpy": entry.environment.get("numpy", ""),
-            "version-scipy": entry.environment.get("scipy", ""),
-            "env-OMP_NUM_THREADS": entry.environment.get("threads", ""),
+            **{f"p_solver_{name}": str(value) for name, value in run["parameters"].items()},
+            "status": run["status"],
+            "key": key,
+            **_find_naming(run, meta.get("notes", {}), self.names),
+            "version-numpy": environment.get("numpy", ""),
+            "version-scipy": environment.get("scipy", ""),
+            "env-OMP_NUM_THREADS": environment.get("threads", ""),
         }
-        names = [_BENCHOPT.get(name, f"objective_{name}") for name in run.columns]
-        columns = list(zip(*run.rows, strict=True)) or [()] * len(names)
-        repeated = {name: [value] * len(run.rows) for name, value in fields.items()}
+        names = [_BENCHOPT.get(name, f"objective_{name}") for name in trace.names]
+        columns = [*trace.integers.tolist(), *trace.floats.tolist()]
+        repeated = {name: [value] * len(columns[0]) for name, value in fields.items()}
         return {**repeated, **dict(zip(names, columns, strict=True))}
 
 
 FORMATS: Mapping[str, Callable[[Export], list[Path]]] = MappingProxyType(
     {
-        "csv-wide": Export.write_wide,
-        "csv-long": Export.write_long,
+        "csv-wide": partial(Export.write_csv, is_long=False),
+        "csv-long": partial(Export.write_csv, is_long=True),
         "benchopt": Export.write_benchopt,
     }
 )
@@ -327,7 +325,8 @@ def export(
         if any(folder.iterdir()):
             raise InputError(f"the folder {folder} is not empty: choose another with -o.")
         selected = Export(store, sorted(rows, key=_sort_key), folder, names, raw)
-        return FORMATS[form](selected), Counter(selected.omitted.values())
+        with gc_disabled():
+            return FORMATS[form](selected), Counter(selected.omitted.values())
     except OSError as error:
         raise StorageError(
             f"the export could not be written to {folder} ({error.strerror}): free some space, or "
@@ -335,16 +334,22 @@ def export(
         ) from error
 
 
-def _format_trace(key: str, run: Run, form: _TraceForm) -> Iterator[str]:
+def _format_trace(key: str, trace: StoredTrace, form: _TraceForm) -> Iterator[str]:
     """Yield the lines of a trace, some rows at a time.
 
     By hand: the module csv takes a minute for the traces of 100,000 runs.
     """
-    pieces, pick = form
+    pieces, picked = form
     template = key.join(pieces)
-    for start in range(0, len(run.rows), _FORMATTED):
-        rows = [*map(pick, run.rows[start : start + _FORMATTED])]
-        yield template * len(rows) % tuple(chain.from_iterable(rows))
+    for start in range(0, trace.integers.shape[1], _FORMATTED):
+        blocks = (block[:, start : start + _FORMATTED] for block in (trace.integers, trace.floats))
+        columns = [column for block in blocks for column in block.tolist()]
+        rows = zip(*map(columns.__getitem__, picked), strict=True)
+        yield template * len(columns[0]) % tuple(chain.from_iterable(rows))
+
+
+def _placeholder(name: str) -> str:
+    return "%d" if name in INTEGERS else "%s"
 
 
 def _quote_csv(text: str) -> str:

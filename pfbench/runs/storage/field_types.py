@@ -17,6 +17,7 @@ Type = Callable[[Any], bool]
 """Predicate: whether a JSON value is of a type."""
 
 _TWO_63 = 2**63
+_COUNTED = frozenset(COUNTED)
 
 # --- types ----------------------------------------------------------------------------------------
 
@@ -63,7 +64,7 @@ def list_type(kind: Type) -> Type:
 
 def oracle_counts(value: Any) -> bool:
     """Return whether a value is a JSON object with counts of kinds of oracles."""
-    return table(value) and value.keys() <= set(COUNTED) and all(map(count, value.values()))
+    return table(value) and value.keys() <= _COUNTED and all(map(count, value.values()))
 
 
 # --- fields ---------------------------------------------------------------------------------------
@@ -107,7 +108,7 @@ FIELDS: Mapping[str, dict[str, Type]] = {
 }
 """Types of the fields of entries and archives, as in ``fields.toml``."""
 
-_RUN_HEADER: Mapping[str, Type] = {"run": table, "environment": _parse_type("{text}")}
+_ENVIRONMENT = _parse_type("{text}")
 
 # --- checks ---------------------------------------------------------------------------------------
 
@@ -127,7 +128,7 @@ def check_metadata_types(kind: str, header: Mapping[str, Any]) -> None:
         _check(header, {"row": table}, "", needed=True)
         _check(header["row"], FIELDS["row"] | FIELDS[kind], "row.")
         return
-    _check(header, _RUN_HEADER, "", needed=True)
+    _check(header, {"run": table, "environment": _ENVIRONMENT}, "", needed=True)
     run = header["run"]
     unknown = run.keys() - FIELDS["run"].keys() - FIELDS["optional-run"].keys()
     if unknown:

@@ -12,19 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from math import isnan
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.loop.trace import TraceRows, rows_of_blocks
+from pfbench.runs.loop.trace import rows_of_blocks
 from pfbench.runs.storage.damage import KEY, KINDS, DamagedFileError
-from pfbench.runs.storage.field_types import check_metadata_types, count, list_type, text
-
-PackedTrace = tuple[list[str], int, bytearray]
-"""Column names, number of rows, and 64-bit numbers of a trace."""
+from pfbench.runs.storage.field_types import check_metadata_types, count, text
 
 Columns = Mapping[str, "np.ndarray[Any, Any]"]
 """The columns of a trace by name, in order."""
@@ -35,16 +34,15 @@ MOST_NUMBERS = 2**24
 MOST_COLUMNS = 500
 """Maximum number of columns in the trace of a run."""
 
-INTEGERS = frozenset(TRACE_COLUMNS) - {"seconds"}
-"""Columns of a trace with 64-bit integers; all others are 64-bit floats."""
+INTEGERS = TRACE_COLUMNS[:-1]
+"""Columns of a trace with 64-bit integers; all others, from ``seconds`` on, are 64-bit floats."""
 
 LONGEST_REASON = 10_000
 """Maximum number of characters of a stored stop reason."""
 
 _DEEPEST = 32
 _LARGE = 2**20  # bytes of a trace beyond which it is compressed quickly
-_EXACT = 2**53  # below it double precision represents every integer
-_PIECE = 2**16  # bytes before and after decompression that are handled together
+_PIECE = 2**22  # bytes that are decompressed together
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -59,6 +57,26 @@ class StoredRun:
     run: Run
     environment: Mapping[str, str]
     notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+class StoredTrace(NamedTuple):
+    """Trace of a stored run: the names of its columns, and their numbers as 64-bit words.
+
+    The array `words` has shape (columns, rows). The columns `INTEGERS` come first.
+    """
+
+    names: Sequence[str]
+    words: "np.ndarray[Any, Any]"
+
+    @property
+    def integers(self) -> "np.ndarray[Any, Any]":
+        """Integer columns."""
+        return self.words[: len(INTEGERS)]
+
+    @property
+    def floats(self) -> "np.ndarray[Any, Any]":
+        """Float columns."""
+        return self.words[len(INTEGERS) :].view(np.float64)
 
 
 class Record(NamedTuple):
@@ -162,11 +180,10 @@ def make_record(
     if columns is not None:
         rows = len(next(iter(columns.values()), ()))
         meta = {**meta, "trace": {"columns": [*columns], "rows": rows}}
-    encoded = json.dumps(meta, default=json_default).encode()
     moment = int(time.time()) if stored is None else stored
-    listed = (*_listing_columns(kind, key, json.loads(encoded)), moment)
+    listed = (*json.loads(_as_json(_listing_columns(kind, key, meta))), moment)
+    meta_bytes = zlib.compress(_as_json(meta).encode())
     packed = pack_columns(columns or {})
-    meta_bytes = zlib.compress(encoded)
     text = encode_for_checksum(listed)
     digest = hashlib.sha256(b"\0".join((text, meta_bytes, packed))).digest()
     return Record._make((*listed, zlib.crc32(text), meta_bytes, packed, digest))
@@ -175,7 +192,7 @@ def make_record(
 def pack_columns(columns: Columns) -> bytes:
     """Return columns as compressed bytes: little-endian 64-bit numbers, column by column."""
     data = b"".join(
-        column.astype(column.dtype.newbyteorder("<"), copy=False).tobytes()
+        column.astype("<i8" if column.dtype.kind == "i" else "<f8", copy=False).data
         for column in columns.values()
     )
     return zlib.compress(data, 6 if len(data) < _LARGE else 1)
@@ -190,11 +207,13 @@ def run_columns(run: Run) -> Columns:
         If a count is not a whole number.
     """
     columns = list(zip(*run.rows, strict=True)) or [()] * len(run.columns)
-    kinds = {name: column_dtype(name) for name in run.columns}
-    return {
-        name: np.asarray(column, None if column else kind).astype(kind, casting="same_kind")
-        for (name, kind), column in zip(kinds.items(), columns, strict=True)
-    }
+    integer_count = sum(name in INTEGERS for name in run.columns)
+    blocks = (np.int64, columns[:integer_count]), (np.float64, columns[integer_count:])
+    arrays = (
+        np.asarray(block, None if run.rows else kind).astype(kind, casting="same_kind")
+        for kind, block in blocks
+    )
+    return dict(zip(run.columns, chain.from_iterable(arrays), strict=True))
 
 
 def run_fields(run: Run) -> dict[str, Any]:
@@ -205,6 +224,9 @@ def run_fields(run: Run) -> dict[str, Any]:
 def json_default(value: Any) -> Any:
     """Return a NumPy number as a Python number, and other values unknown to JSON as text."""
     return value.item() if isinstance(value, np.generic) else str(value)
+
+
+_as_json = json.JSONEncoder(default=json_default).encode
 
 
 def column_dtype(name: str) -> type[np.generic]:
@@ -243,15 +265,15 @@ def _listing_columns(kind: str, key: str, meta: Mapping[str, Any]) -> tuple[Any,
         status,
         content.get("stop_reason"),
         content.get("iterations"),
-        _as_json(content.get("counts")),
+        _as_json_or_none(content.get("counts")),
         None if seconds is None or isnan(seconds) else float(seconds),
         notes.get("family"),
-        _as_json(notes.get("limits")),
+        _as_json_or_none(notes.get("limits")),
     )
 
 
-def _as_json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value)
+def _as_json_or_none(value: Any) -> str | None:
+    return None if value is None else _as_json(value)
 
 
 def encode_for_checksum(listed: Sequence[Any]) -> bytes:
@@ -271,48 +293,50 @@ def decode(record: Record) -> Any:
     return make_stored_run(record.key, meta, trace) if record.kind == "run" else meta["row"]
 
 
-def make_stored_run(key: str, meta: Mapping[str, Any], trace: PackedTrace) -> StoredRun:
+def make_stored_run(key: str, meta: Mapping[str, Any], trace: StoredTrace) -> StoredRun:
     """Return a stored run, given the metadata and the trace from `decode_metadata`."""
-    run = make_run(meta["run"], *_trace_columns_and_rows(*trace))
+    run = make_run(meta["run"], trace.names, rows_of_blocks(trace.integers, trace.floats))
     return StoredRun(key, run, meta["environment"], meta.get("notes", {}))
 
 
-def decode_metadata(record: Record) -> tuple[dict[str, Any], PackedTrace]:
-    """Return the metadata of a row, and its trace as numbers, column by column.
+def decode_metadata(record: Record) -> tuple[dict[str, Any], StoredTrace]:
+    """Return the metadata of a row, and its trace; for other kinds than runs, the trace is empty.
 
     Raises
     ------
     DamagedFileError
         If the row is incomplete or changed, or pfbench does not write such entries.
     """
-    listed = record[:SHOWN]
-    if not all(isinstance(part, bytes) for part in record[-3:]) or record.kind not in KINDS:
+    kind, key, packed, packed_trace = record.kind, record.key, record.meta, record.trace
+    are_bytes = isinstance(packed, bytes) and isinstance(packed_trace, bytes)
+    if not (are_bytes and isinstance(record.sha256, bytes) and kind in KINDS):
         raise DamagedFileError("incomplete", "a column of the store's table has a wrong type")
-    columns = encode_for_checksum(listed)
-    digest = hashlib.sha256(b"\0".join((columns, record.meta, record.trace))).digest()
+    columns = encode_for_checksum(record[:SHOWN])
+    digest = hashlib.sha256(b"\0".join((columns, packed, packed_trace))).digest()
     if (zlib.crc32(columns), digest) != (record.checksum, record.sha256):
         raise DamagedFileError("wrong content")
-    meta = decode_json(_unpack(record.meta, KINDS[record.kind], "metadata"))
+    meta = decode_json(_unpack(packed, KINDS[kind], "metadata"))
     if not isinstance(meta, dict):
-        raise DamagedFileError("unreadable", f"its metadata are not those of a {record.kind}")
-    check_metadata_types(record.kind, meta)
-    if not isinstance(record.key, str) or not KEY.fullmatch(record.key):
+        raise DamagedFileError("unreadable", f"its metadata are not those of a {kind}")
+    check_metadata_types(kind, meta)
+    if not isinstance(key, str) or not KEY.fullmatch(key):
         raise DamagedFileError("incomplete", "its key is not 8 to 128 letters or digits")
-    if record.kind != "run":
-        return meta, ([], 0, bytearray())
-    if any(meta["run"][name] != getattr(record, name) for name in _COMPARED):
+    if kind != "run":
+        return meta, _NO_TRACE
+    if _listed_fields(meta["run"]) != _listed_columns(record):
         raise DamagedFileError("wrong content", "its columns differ from its metadata")
-    return meta, _read_trace(meta.get("trace"), record.trace)
+    return meta, _read_trace(meta.get("trace"), packed_trace)
 
 
+_NO_TRACE = StoredTrace((), np.empty((0, 0), np.int64))
 _COMPARED = ("problem", "algorithm", "seed", "status", "iterations")
+_listed_fields, _listed_columns = itemgetter(*_COMPARED), attrgetter(*_COMPARED)
 
 
-def _read_trace(shape: Any, packed: bytes) -> PackedTrace:
+def _read_trace(shape: Any, packed: bytes) -> StoredTrace:
     if not isinstance(shape, dict) or not count(shape.get("rows")):
         raise DamagedFileError("incomplete", "its field trace is missing or of a wrong type")
-    names: list[str] = shape.get("columns", [])
-    rows: int = shape["rows"]
+    names, rows = shape.get("columns", []), shape["rows"]
     list_stored_columns(names)
     if rows * len(names) > MOST_NUMBERS:
         raise DamagedFileError("too large", f"{rows:,} rows of {len(names):,} columns")
@@ -320,10 +344,27 @@ def _read_trace(shape: Any, packed: bytes) -> PackedTrace:
     data = _unpack(packed, size, "a trace")
     if len(data) != size:
         raise DamagedFileError("truncated", f"{len(data):,} bytes of {size:,}")
-    return names, rows, data
+    return complete_trace(names, np.frombuffer(data, "<i8").reshape(len(names), rows))
 
 
-def list_stored_columns(names: Any) -> list[str]:
+def complete_trace(names: Sequence[str], words: "np.ndarray[Any, Any]") -> StoredTrace:
+    """Return a trace with all columns, given the stored ones; counts that it lacks become 0.
+
+    Raises
+    ------
+    DamagedFileError
+        If these are not the columns of a trace.
+    """
+    stored = list_stored_columns(names)
+    if len(stored) == len(TRACE_COLUMNS):
+        return StoredTrace(names, words)
+    all_names = (*TRACE_COLUMNS, *names[len(stored) :])
+    complete = np.zeros((len(all_names), words.shape[1]), np.int64)
+    complete[[all_names.index(name) for name in names]] = words
+    return StoredTrace(all_names, complete)
+
+
+def list_stored_columns(names: Any) -> Sequence[str]:
     """Return the stored columns of a trace that precede its measures, given all stored columns.
 
     Counts that are not stored are 0; all other columns before the measures are always stored.
@@ -333,11 +374,11 @@ def list_stored_columns(names: Any) -> list[str]:
     DamagedFileError
         If these are not the columns of a trace.
     """
-    are_texts = list_type(text)(names) and len(names) <= MOST_COLUMNS
-    stored = _list_stored_columns(*names) if are_texts else ()
+    are_texts = isinstance(names, (list, tuple)) and len(names) <= MOST_COLUMNS
+    stored = _list_stored_columns(*names) if are_texts and all(map(text, names)) else ()
     if not stored:
         raise DamagedFileError("incomplete", "its table has other columns than a trace")
-    return list(stored)
+    return stored
 
 
 @lru_cache(maxsize=64)
@@ -347,51 +388,20 @@ def _list_stored_columns(*names: str) -> Sequence[str]:
     return stored if are_valid else ()
 
 
-def insert_lacking_counts(
-    names: Sequence[str], integers: "np.ndarray[Any, Any]"
-) -> tuple[list[str], "np.ndarray[Any, Any]"]:
-    """Return all column names and integer columns of a trace; counts that it lacks become 0."""
-    lacking = [name not in names for name in TRACE_COLUMNS[:-1]]
-    complete = np.zeros((len(lacking), integers.shape[1]), np.int64)
-    complete[~np.array(lacking)] = integers
-    return [*TRACE_COLUMNS, *names[len(integers) + 1 :]], complete
-
-
-def _trace_columns_and_rows(
-    names: list[str], rows: int, data: bytearray
-) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]]:
-    """Return the column names and the rows of a trace; counts that are not stored are 0.
-
-    The rows take the place of the data: a long trace is in memory once.
-    """
-    stored = list_stored_columns(names)
-    integer_count = len(stored) - 1  # seconds, the last of them, is a float
-    size = rows * integer_count
-    integers = np.frombuffer(data, "<i8", size).reshape(integer_count, rows)
-    numbers = np.frombuffer(data, "<f8").reshape(len(names), rows)
-    largest = max(integers.max(initial=0), -int(integers.min(initial=0)))
-    if len(stored) < len(TRACE_COLUMNS) or largest >= _EXACT:
-        columns, complete = insert_lacking_counts(names, integers)
-        return columns, rows_of_blocks(complete, numbers[integer_count:])
-    for column, integer_column in zip(numbers, integers, strict=False):
-        column[:] = integer_column
-    is_integer = (True,) * integer_count + (False,) * (len(names) - integer_count)
-    return names, TraceRows(numbers.T, is_integer)
-
-
 def _unpack(data: bytes, limit: int, subject: str) -> bytearray:
     """Decompress data; raise if it has more than `limit` bytes."""
     unpacker, unpacked = zlib.decompressobj(), bytearray()
-    with refuse_damaged("unreadable"):
-        for start in range(0, len(data), _PIECE):
-            waiting, has_more = data[start : start + _PIECE], True
-            while has_more:
-                room = min(_PIECE, limit + 1 - len(unpacked))
-                piece = unpacker.decompress(waiting, room)
-                unpacked += piece
-                if len(unpacked) > limit:
-                    raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
-                waiting, has_more = unpacker.unconsumed_tail, len(piece) == room
+    has_more = True
+    while has_more and len(unpacked) <= limit:
+        room = min(_PIECE, limit + 1 - len(unpacked))
+        try:
+            piece = unpacker.decompress(data, room)
+        except zlib.error as error:
+            raise DamagedFileError("unreadable", str(error)) from error
+        unpacked += piece
+        data, has_more = unpacker.unconsumed_tail, len(piece) == room
+    if len(unpacked) > limit:
+        raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
     if not unpacker.eof or unpacker.unused_data:
         raise DamagedFileError("truncated", f"{subject} does not end where it should")
     return unpacked
@@ -407,7 +417,7 @@ def decode_json(data: bytes | bytearray) -> Any:
     """
     with refuse_damaged("unreadable"):
         try:
-            value = json.loads(data)
+            value = json.loads(data.decode())
         except RecursionError:
             is_deep = True
         else:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from sys import getsizeof
 from threading import RLock
 from typing import Any, Generic, Self, TypeVar
 
@@ -42,6 +43,10 @@ from pfbench.runs.storage.serialization import (
 
 _NAMES = ", ".join(Record._fields)
 _READ = f"SELECT {_NAMES} FROM entries"
+_READ_RUNS = (
+    f"SELECT {_NAMES} FROM (SELECT value FROM json_each(?)) AS chosen"
+    " LEFT JOIN entries ON kind = 'run' AND key = chosen.value"
+)
 _WRITE = (
     f"INSERT INTO entries ({_NAMES}) VALUES ({', '.join('?' * len(Record._fields))})"
     " ON CONFLICT (kind, key) DO UPDATE SET "
@@ -306,6 +311,16 @@ class Store:
                 return
             last = rows[-1][0]
 
+    def read_runs(self, keys: Sequence[str]) -> Iterator[Record | None]:
+        """Yield the rows of runs in the order of their keys, unchecked; None for a missing run."""
+        done = 0
+        while done < len(keys):
+            chosen = json.dumps(keys[done : done + _AT_ONCE])
+            with self._mutex, translate_errors(self.path):
+                rows = self._fetch(_READ_RUNS, chosen, collect=_take_until_large)
+            yield from (Record(*row) if row[0] else None for row in rows)
+            done += len(rows)
+
     def check_structure(self) -> str:
         """Return the structural error of the file; empty if there is none."""
         with self._mutex:
@@ -348,7 +363,7 @@ def _take_until_large(rows: Iterable[Any]) -> list[Any]:
     first, size = [], 0
     for row in rows:
         first.append(row)
-        size += sum(len(cell) for cell in row if isinstance(cell, bytes))
+        size += sum(map(getsizeof, row[-3:]))
         if size >= _MOST_BYTES:
             break
     return first
