@@ -165,8 +165,7 @@ class ArchiveWriter:
         """Return the bytes of a new store file that contains only the runs with these keys."""
         with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
             copy = Store(temporary)
-            records = (self.store.read("run", key) for key in sorted(keys))
-            copy.write([record for record in records if record is not None])
+            copy.write([*filter(None, self.store.read_runs(sorted(keys)))])
             copy.close()
             return copy.path.read_bytes()
 

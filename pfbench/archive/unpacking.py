@@ -68,14 +68,13 @@ def read_runs(folder: Path) -> list[StoredRun]:
     """
     store = Store(folder, make=False)
     entries, numbers = [], 0
-    for key in [*store.keys()]:
-        record = store.read("run", key)
-        if record is None:
-            continue
+    for record in filter(None, store.read_runs([*store.keys()])):
         try:
             entry = decode(record)
         except DamagedFileError as damage:
-            raise InputError(f"the run {key} of the archive is damaged ({damage}).") from damage
+            raise InputError(
+                f"the run {record.key} of the archive is damaged ({damage})."
+            ) from damage
         entries.append(entry)
         numbers += len(entry.run.rows) * len(entry.run.columns)
         if numbers > MOST_NUMBERS:

@@ -25,7 +25,7 @@ from pfbench.runs.planning.spec_text import make_labels
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import Setting
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.serialization import decode_metadata, make_stored_run
+from pfbench.runs.storage.serialization import Record, decode_metadata, make_stored_run
 from pfbench.runs.storage.store import Store
 
 _SEED = re.compile(r"(?<=[\[,])seed=(\d{1,18})(?=[,\]])")
@@ -98,8 +98,9 @@ def load_stored_report(
     number = len(rows)
     del rows, requests  # of very many runs, a hundred bytes each
     order = sorted(longest, key=lambda request: (request[1], request[0], request[2]))
-    read = ((request, _read_outcome(store, longest[request])) for request in order)
-    outcomes = {key: outcome for key, outcome in read if outcome is not None}
+    records = store.read_runs([longest[request] for request in order])
+    read = zip(order, map(_read_outcome, records), strict=True)
+    outcomes = {request: outcome for request, outcome in read if outcome is not None}
     if not outcomes:
         raise InputError(f"no run in {store.folder} can be read: use `pfbench store check`.")
     description = f"{pluralize(len(outcomes), 'run')} as stored; none was made for this report."
@@ -135,16 +136,15 @@ def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
     }
 
 
-def _read_outcome(store: Store, key: str) -> PlanOutcome | None:
+def _read_outcome(record: Record | None) -> PlanOutcome | None:
     """Return a stored run with its plan; None if it is removed, damaged or has no readable plan."""
-    record = store.read("run", key)
     if record is None:
         return None
     try:
         meta, trace = decode_metadata(record)
         notes = meta.get("notes", {})
         meta["notes"] = {name: notes[name] for name in _NOTES if name in notes}
-        stored_run = make_stored_run(key, _intern_texts(meta), trace)
+        stored_run = make_stored_run(record.key, _intern_texts(meta), trace)
         run = replace(stored_run.run, columns=_intern(stored_run.run.columns))
         return PlanOutcome(_read_plan(run, notes.get("plan")), replace(stored_run, run=run))
     except (DamagedFileError, InputError):
@@ -331,13 +331,12 @@ def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
     runs: dict[str, Mapping[str, Any]] = {}
     damaged = len(listing.damaged)
     rows = (row for row in listing.rows if row.kind == "run")
-    for row in sorted(rows, key=attrgetter("stored", "key")):
+    keys = [row.key for row in sorted(rows, key=attrgetter("stored", "key"))]
+    for record in filter(None, store.read_runs(keys)):
         try:
-            header = store.read_metadata("run", row.key)
+            header, _ = decode_metadata(record)
         except DamagedFileError:
             damaged += 1
-            continue
-        if header is None:
             continue
         run = header["run"]
         plan = header.get("notes", {}).get("plan") or [

@@ -131,11 +131,13 @@ def _content_keys(
 
 def _read_stored_row(store: Store, cached_task: CachedTask, key: str) -> Mapping[str, Any] | None:
     """Return a task's stored row; None if no row is stored, or a file read by the task changed."""
-    row = store.get_row(cached_task.kind, key)
-    if row is None or all(map(is_builtin, cached_task.modules)):
-        return row
-    header = store.read_metadata(cached_task.kind, key) or {}
-    return None if find_changed_file(header.get("notes", {}).get("files", {})) else row
+    header = store.get_metadata(cached_task.kind, key)
+    if header is None:
+        return None
+    is_own = not all(map(is_builtin, cached_task.modules))
+    is_changed = is_own and find_changed_file(header.get("notes", {}).get("files", {}))
+    row: Mapping[str, Any] = header["row"]
+    return None if is_changed else row
 
 
 def _has_no_user_code(note: Mapping[str, Any]) -> bool:

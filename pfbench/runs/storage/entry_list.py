@@ -1,19 +1,16 @@
 """Listing of a store: the columns of its entries, checked without their content."""
 
 import gc
-import re
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from math import nan
 from typing import Any, NamedTuple
 
-from pfbench.base.counts import COUNTED
-from pfbench.runs.loop.run import STATUSES
-from pfbench.runs.storage.damage import KEY, KIND_ORDER, KINDS, DamagedFileError, DamageReport
-from pfbench.runs.storage.field_types import count, enumeration, integer, number, text
+from pfbench.runs.storage.damage import KIND_ORDER, DamagedFileError, DamageReport
+from pfbench.runs.storage.field_types import FIELDS
 from pfbench.runs.storage.serialization import SHOWN, encode_for_checksum
 
 
@@ -40,10 +37,6 @@ class Row(NamedTuple):
     bytes: int
 
 
-_NUMBER = r"-?\d{1,18}(?:\.\d{1,18})?(?:e[+-]?\d{1,3})?"
-_FORM_OF_COUNTS = re.compile(rf'\{{(?:"(?:{"|".join(COUNTED)})": \d{{1,18}}(?:, |(?=\}})))*\}}')
-_FORM_OF_LIMITS = re.compile(rf'\{{(?:"\w{{1,40}}": {_NUMBER}(?:, |(?=\}})))*\}}')
-_MOST_SECONDS = 2**36
 _SHARED = frozenset(Row._fields) - {"key", "seconds", "stored", "bytes"}
 _AT_ONCE = 4096  # rows
 
@@ -103,14 +96,15 @@ def check_and_list_rows(rows: Iterable[Sequence[Any]], names: Collection[str]) -
 def _find_damaged(columns: Mapping[str, Sequence[Any]]) -> set[int]:
     """Return the indices of rows with a wrong type or value, given the read columns."""
     damaged: set[int] = set()
-    for name, is_of_runs, fits in _RULES:
-        column = columns.get(name, ())
-        if not all(map(fits, set(column))):
+    for name, column in columns.items():
+        fits = FIELDS["listed"][name]
+        fits_run = FIELDS["listed-run"].get(name, fits)
+        if not all(map(fits_run, set(column))):
             pairs = enumerate(zip(columns["kind"], column, strict=True))
             damaged.update(
                 index
                 for index, (kind, cell) in pairs
-                if not (fits(cell) or (is_of_runs and kind != "run"))
+                if not (fits_run if kind == "run" else fits)(cell)
             )
     return damaged
 
@@ -118,37 +112,6 @@ def _find_damaged(columns: Mapping[str, Sequence[Any]]) -> set[int]:
 def _sort_key(row: Row) -> tuple[object, ...]:
     names = (row.claim or "", row.problem or "", row.algorithm or "")
     return (KIND_ORDER[row.kind], *names, row.seed or 0, row.key)
-
-
-_Fits = Callable[[Any], bool]
-
-
-def _or_none(fits: _Fits) -> _Fits:
-    return lambda cell: cell is None or fits(cell)
-
-
-def _has_form(form: re.Pattern[str]) -> _Fits:
-    return lambda cell: text(cell) and form.fullmatch(cell) is not None
-
-
-_RULES: Sequence[tuple[str, bool, _Fits]] = (
-    ("kind", False, enumeration(KINDS)),
-    ("key", False, _has_form(KEY)),
-    *((name, False, _or_none(text)) for name in ("problem", "algorithm", "claim", "status")),
-    *((name, False, _or_none(text)) for name in ("stop_reason", "family")),
-    *((name, True, text) for name in ("problem", "algorithm", "stop_reason", "counts")),
-    ("status", True, enumeration(tuple(STATUSES))),
-    ("seed", False, _or_none(integer)),
-    ("seed", True, integer),
-    ("iterations", False, _or_none(count)),
-    ("iterations", True, count),
-    ("seconds", False, _or_none(number)),
-    ("counts", False, _or_none(_has_form(_FORM_OF_COUNTS))),
-    ("limits", False, _or_none(_has_form(_FORM_OF_LIMITS))),
-    ("stored", False, lambda cell: count(cell) and cell < _MOST_SECONDS),
-    ("bytes", False, count),
-)
-"""Columns with their rules: the name, whether the rule is only about runs, and the predicate."""
 
 
 @contextmanager

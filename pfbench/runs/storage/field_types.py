@@ -3,6 +3,7 @@
 A hash proves that a file is unchanged, not that pfbench wrote it.
 """
 
+import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from pfbench.base.counts import COUNTED
 from pfbench.base.status import VERDICT_NAMES
 from pfbench.runs.loop.run import STATUSES
-from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.damage import KEY, KINDS, DamagedFileError
 
 Type = Callable[[Any], bool]
 """Predicate: whether a JSON value is of a type."""
@@ -57,6 +58,12 @@ def enumeration(allowed: Collection[str]) -> Type:
     return lambda value: text(value) and value in allowed
 
 
+def text_type(form: str | re.Pattern[str]) -> Type:
+    """Return the type of strings that a regular expression matches as a whole."""
+    match = re.compile(form).fullmatch
+    return lambda value: text(value) and match(value) is not None
+
+
 def list_type(kind: Type) -> Type:
     """Return the type of lists whose entries are of type `kind`."""
     return lambda value: isinstance(value, list) and all(map(kind, value))
@@ -69,11 +76,20 @@ def oracle_counts(value: Any) -> bool:
 
 # --- fields ---------------------------------------------------------------------------------------
 
+_NUMBER = r"-?\d{1,18}(?:\.\d{1,18})?(?:e[+-]?\d{1,3})?"
+_COUNT_NAMES = "|".join(COUNTED)
+_MOST_SECONDS = 2**36
+
 _TYPES: Mapping[str, Type] = {
     **{"text": text, "flag": flag, "integer": integer, "count": count, "number": number},
     **{"table": table, "oracle counts": oracle_counts},
     "run status": enumeration(tuple(STATUSES)),
     "verdict": enumeration(VERDICT_NAMES),
+    "kind": enumeration(KINDS),
+    "key": text_type(KEY),
+    "counts as text": text_type(rf'\{{(?:"(?:{_COUNT_NAMES})": \d{{1,18}}(?:, |(?=\}})))*\}}'),
+    "limits as text": text_type(rf'\{{(?:"\w{{1,40}}": {_NUMBER}(?:, |(?=\}})))*\}}'),
+    "time": lambda value: count(value) and value < _MOST_SECONDS,
 }
 """Types of ``fields.toml`` by name."""
 

@@ -34,10 +34,11 @@ from pfbench.runs.storage.field_types import check_metadata_types
 from pfbench.runs.storage.serialization import (
     Record,
     StoredRun,
-    decode,
+    StoredTrace,
     decode_metadata,
     json_default,
     make_record,
+    make_stored_run,
     run_record,
 )
 
@@ -202,7 +203,7 @@ class Store:
             with transaction(self._database):
                 try:
                     record = self._find(kind, key)
-                    if record is None or decode(record):
+                    if record is None or decode_metadata(record):
                         return False
                 except DamagedFileError:
                     pass
@@ -235,26 +236,19 @@ class Store:
         StorageError
             If the store cannot be read.
         """
-        stored_run: StoredRun | None = self._get("run", key)
-        return stored_run
+        content = self._get("run", key)
+        return None if content is None else make_stored_run(key, *content)
 
     def get_row(self, kind: str, key: str) -> Mapping[str, Any] | None:
         """Return a stored verdict, finding or certificate, or None; see `get`."""
-        row: Mapping[str, Any] | None = self._get(kind, key)
+        metadata = self.get_metadata(kind, key)
+        row: Mapping[str, Any] | None = metadata and metadata["row"]
         return row
 
-    def read_metadata(self, kind: str, key: str) -> Mapping[str, Any] | None:
-        """Return the metadata of an entry; None if there is none.
-
-        Raises
-        ------
-        DamagedFileError
-            If the entry is damaged; it is not moved.
-        StorageError
-            If the store cannot be read.
-        """
-        record = self.read(kind, key)
-        return None if record is None else decode_metadata(record)[0]
+    def get_metadata(self, kind: str, key: str) -> Mapping[str, Any] | None:
+        """Return the metadata of an entry, or None; see `get`."""
+        content = self._get(kind, key)
+        return None if content is None else content[0]
 
     def read(self, kind: str, key: str) -> Record | None:
         """Return the row of an entry without checking it; None if there is no such entry."""
@@ -281,10 +275,10 @@ class Store:
             finally:
                 self._database.text_factory = str
 
-    def _get(self, kind: str, key: str) -> Any:
+    def _get(self, kind: str, key: str) -> tuple[Mapping[str, Any], StoredTrace] | None:
         record = self.read(kind, key)
         try:
-            return None if record is None else decode(record)
+            return None if record is None else decode_metadata(record)
         except DamagedFileError as damage:
             moved = self.quarantine(kind, key, damage)
             location = "set aside in its table damaged" if moved else "not moved"
