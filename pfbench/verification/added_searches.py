@@ -7,7 +7,12 @@ from typing import Any
 from pfbench.base.status import Verdict as VerdictName
 from pfbench.runs.engines.engine import Engine
 from pfbench.verification.falsify.falsification import search_claims
-from pfbench.verification.falsify.reports import REFUSED, Counterexample, SearchReport
+from pfbench.verification.falsify.reports import (
+    REFUSED,
+    Counterexample,
+    SearchReport,
+    format_distinct,
+)
 from pfbench.verification.outcomes import Verification
 from pfbench.verification.session import Session
 from pfbench.verification.verdict import Verdict
@@ -68,9 +73,11 @@ def add_report(row: Verdict, report: SearchReport | None) -> Verdict:
     if any("no assumption" in remark for remark in report.lint):
         return row
     script = "; pfbench falsify writes a script" if report.script else ""
+    measured, bound = format_distinct(report.measured, report.bound, digits=6)
+    ratio, _ = format_distinct(report.ratio, 1.0, digits=6)
     reason = (
-        f"A searched instance violates it: {report.measured:.6g} > {report.bound:.6g}, ratio "
-        f"{report.ratio:.6g} ({report.arithmetic}){script}."
+        f"A searched instance violates it: {measured} > {bound}, ratio {ratio} "
+        f"({report.arithmetic}){script}."
     )
-    measured = {**row.measured, "searched instance: ratio": report.ratio}
-    return replace(row, verdict=VerdictName.VIOLATED, reason=reason, measured=measured)
+    found = {**row.measured, "searched instance: ratio": report.ratio}
+    return replace(row, verdict=VerdictName.VIOLATED, reason=reason, measured=found)

@@ -309,6 +309,8 @@ def test_verify_announces_a_script_only_where_there_is_one(monkeypatch):
     added = added_searches.add_report(row, report)
     assert (added.verdict, "script" in added.reason) == ("violated", False)
     assert summarise_main_numbers({"ratio": 0.108, **added.measured}).endswith(" 1.5")
+    near = replace(report, ratio=1 + 4e-8, measured=1.0, bound=1 - 4e-8)
+    assert "1 > 0.99999996, ratio 1.00000004 " in added_searches.add_report(row, near).reason
     added = added_searches.add_report(row, replace(report, script="print()"))
     assert "pfbench falsify writes a script" in added.reason
 

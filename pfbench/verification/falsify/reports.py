@@ -163,7 +163,8 @@ class Counterexample(SearchReport):
         search, before, arithmetic = self.search, self.before_shrinking, self.arithmetic
         if arithmetic == "e-process":
             arithmetic = f"e-value {self.e_value:.3g}, {self.runs} runs"
-        ratio = _shorten_number(self.ratio_exact or f"{self.ratio:.10g}")
+        ratio = _shorten_number(self.ratio_exact or format_distinct(self.ratio, 1.0, digits=10)[0])
+        measured, bound = format_distinct(self.measured, self.bound, digits=10)
         constants = ", ".join(f"{k} = {_shorten_number(v)}" for k, v in self.constants.items())
         assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
         facts = {"measured   ": self.quantity, "constants  ": constants, "assumptions": assumptions}
@@ -178,7 +179,7 @@ class Counterexample(SearchReport):
         return [
             *(f"{self.claim}: note: {remark}" for remark in self.lint),
             f"{self.claim}: violated",
-            f"  measured {self.measured:.10g} > bound {self.bound:.10g} at t = {self.t}: "
+            f"  measured {measured} > bound {bound} at t = {self.t}: "
             f"ratio {ratio}, confirmed ({arithmetic})",
             f"  instance    d = {self.d}, n = {self.n}, T = {T}: {self.family} "
             f"({self.numbers} numbers)",
@@ -190,13 +191,26 @@ class Counterexample(SearchReport):
         ]
 
 
+def format_distinct(*numbers: float, digits: int) -> list[str]:
+    """Return numbers as texts of `digits` digits, or of more if different numbers look equal."""
+    texts = list[str]()
+    for precision in range(digits, 18):
+        texts = [f"{number:.{precision}g}" for number in numbers]
+        if len(set(texts)) == len(set(numbers)):
+            break
+    return texts
+
+
 def _shorten_number(text: str) -> str:
-    """Return the text of a number; shorten it to ten digits if it has more than 24 characters."""
+    """Return the text of a number; round it if it has more than 24 characters.
+
+    The rounded number has ten digits, or more if it looked like 1 otherwise.
+    """
     parts = re.fullmatch(r"(-?)(sqrt\()?([\d/.]+)\)?( .*)?", text) if len(text) > 24 else None
     if parts is None:
         return text
     value = Fraction(parts[3]) if parts[2] is None else math.sqrt(Fraction(parts[3]))
-    return f"{parts[1]}{float(value):.10g}{parts[4] or ''}"
+    return f"{parts[1]}{format_distinct(float(value), 1.0, digits=10)[0]}{parts[4] or ''}"
 
 
 def format_literal(value: Any) -> str:
