@@ -259,6 +259,12 @@ def test_conditions_are_kept_and_unknown_ones_make_candidates():
     assert search(edge("ODD"), seconds=4, allow=("f is pleasant",)).verdict == "violated"
 
 
+def test_a_bound_on_the_gradient_mapping_is_attained_on_a_set():
+    found = search(edge("MAPPED_TIGHT"), seconds=4)
+    assert found.verdict == "not falsified"
+    assert found.ratio == pytest.approx(1)
+
+
 def test_a_bound_is_searched_from_its_first_t_on():
     assert search(edge("EARLY"), seconds=2).t == 0
     late = search(edge("LATE"), seconds=2)
@@ -290,7 +296,7 @@ def test_a_claim_about_a_method_of_the_catalogue_falls_in_rationals(name):
     assert found.script
 
 
-@pytest.mark.parametrize("name", ["SAMPLED", "TABLED", "COINS", "VERTEX", "LAW"])
+@pytest.mark.parametrize("name", ["SAMPLED", "TABLED", "COINS", "MAPPED", "VERTEX", "LAW"])
 def test_documented_calls_and_error_laws_have_a_script_and_a_readable_instance(name):
     found = search(edge(name), seconds=4)
     assert (found.verdict, bool(found.script)) == ("violated", True), found.reason

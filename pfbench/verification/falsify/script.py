@@ -70,6 +70,8 @@ def _compose_script(statement: SearchedStatement, counterexample: Counterexample
     end = blocks[-1].replace("@rng", f"np.random.default_rng({seed})")
     end, fixed = end.replace("@t", str(counterexample.t)), {"@sources": sources, "@setup": setup}
     numbers = list_instance_lines(problem)
+    if "gradient_mapping_sq" in _list_tags(counterexample, case) and problem.set.kind != "none":
+        numbers.append(f"lam = {format_literal(problem.lam)}")
     blocks = [head, *numbers, *(fixed.get(block, block) for block in blocks[2:-1]), end]
     fixed_blocks = (head, sources, setup, end)
     for _ in blocks:

@@ -181,6 +181,18 @@ class SearchedProblem(IndexSampling):
         """Return the sample mean of grad f_i(x) - grad f_i(y), shape (d,)."""
         return self.batch(sample, x) - self.batch(sample, y)
 
+    @cached_property
+    def lam(self) -> Any:
+        """Step length of the gradient mapping, 1/(2 max(L_f, L_ms)), as of the measure."""
+        return self.number(1) / (2 * self.constants().L)
+
+    def gradient_mapping_sq(self, x: Any) -> Any:
+        """Return the squared norm of the gradient mapping; on the whole space, of the gradient."""
+        g = self.gradient(x)
+        if self.set.kind != "none":
+            g = (x - self.prox(x, g, self.lam)) / self.lam
+        return g @ g
+
     def table(self, x: Any) -> "SearchedTable":
         """Return a SAGA table that stores the gradient of every component at x."""
         return SearchedTable(self, x)

@@ -323,8 +323,8 @@ class MethodOnInstance(MethodOnProblem):
             return lambda x: problem.value(x) - lower
         if quantity == "fw_gap" and problem.set.kind != "none":
             return lambda x: problem.gradient(x) @ (x - problem.set.lo(problem.gradient(x)))
-        if quantity == "gradient_mapping_sq" and problem.set.kind == "none":
-            return lambda x: problem.gradient(x) @ problem.gradient(x)
+        if quantity == "gradient_mapping_sq":
+            return problem.gradient_mapping_sq
         raise Skip(f"the quantity {quantity} is not defined on the instance")
 
     def _evaluate_each_step(self, seed: int) -> Ratio:

@@ -211,6 +211,35 @@ def eighth(name, method):
 SAMPLED, TABLED = eighth("sampled", Sampled), eighth("tabled", Tabled)
 COINS = eighth("coins", Coins)
 
+
+class Projected(Descent):
+    """Projects each step onto the set."""
+
+    requires = frozenset({"gradient", "prox"})
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            x = ask.prox(x, ask.gradient(x), self.step)
+            yield pf.State(x)
+
+
+def mapping(name, factor):
+    """Return a claim on the gradient mapping with lambda = 1/(2 L), true for factor 8/3 only."""
+    return Claim(
+        name=name,
+        statement="the mean of |G(x_t)|^2 over t < T is at most a multiple of L Delta/T",
+        algorithm=Projected,
+        assumptions=("f smooth", "bounded domain"),
+        check=bound(
+            lambda c, a: factor * c.L * c.delta / a.iterations,
+            "gradient_mapping_sq",
+            parameters=lambda c, T=4: {"iterations": T, "step": 1 / (2 * c.L)},
+        ),
+    )
+
+
+MAPPED, MAPPED_TIGHT = mapping("mapped", 5 / 2), mapping("mapped-tight", 8 / 3)
+
 VERTEX = Claim(
     name="vertex",
     statement="V(x_{t+1}) <= L D^2/100",
