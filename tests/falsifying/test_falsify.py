@@ -241,6 +241,7 @@ def test_errata_fall_from_the_printed_statement(name):
     [
         *(("f convex", True), ("convex", True), ("f smooth and strongly convex", True)),
         *(("components convex", True), ("f is not convex", True), ("bounded domain", True)),
+        *(("f is μ-strongly convex", True), ("f is non-strongly convex", False)),
         *(("f smooth with bounded gradients", False), ("convex near x*", False)),
         *(("D is large", False), ("n >= 3", True), ("D <= 2 * R", True), ("len(x) > 2", False)),
     ],

@@ -184,7 +184,8 @@ class SearchedProblem(IndexSampling):
     @cached_property
     def lam(self) -> Any:
         """Step length of the gradient mapping, 1/(2 max(L_f, L_ms)), as of the measure."""
-        return self.number(1) / (2 * self.constants().L)
+        constants: Any = self.constants()
+        return self.number(1) / (2 * constants.L)
 
     def gradient_mapping_sq(self, x: Any) -> Any:
         """Return the squared norm of the gradient mapping; on the whole space, of the gradient."""

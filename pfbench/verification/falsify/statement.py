@@ -35,7 +35,9 @@ _SUBJECT = r"(?:(?:f|f_i|each f_i|all f_i|the function|components?|each componen
 _PREDICATES: Mapping[str, Callable[[Any], bool]] = {
     rf"{_SUBJECT}(?:is |are )?(?:l-)?smooth|unbiased|finite sum": lambda problem: True,
     r"(?:f |the function )?(?:is )?(?:non-?convex|not convex)": lambda problem: True,
-    r"(?:f |the function )?(?:is )?strongly convex": lambda p: p.bounds.get("mu") is not None,
+    r"(?:f |the function )?(?:is )?(?:(?!no)\w+-)?strongly convex": lambda p: (
+        p.bounds.get("mu") is not None
+    ),
     r"(?:f |the function )?(?:is )?convex": lambda problem: problem.is_convex,
     r"(?:each |all )?(?:f_i|components?)(?: is| are)? convex": lambda p: p.components_convex,
     r"convex components?": lambda p: p.components_convex,
@@ -324,7 +326,7 @@ class MethodOnInstance(MethodOnProblem):
         if quantity == "fw_gap" and problem.set.kind != "none":
             return lambda x: problem.gradient(x) @ (x - problem.set.lo(problem.gradient(x)))
         if quantity == "gradient_mapping_sq":
-            return problem.gradient_mapping_sq
+            return lambda x: problem.gradient_mapping_sq(x)
         raise Skip(f"the quantity {quantity} is not defined on the instance")
 
     def _evaluate_each_step(self, seed: int) -> Ratio:
