@@ -241,7 +241,7 @@ def examine_mean_value(
 
 
 def _ratio_to_quarter_law_and_max_deviation() -> tuple[float, float]:
-    """Return how far the variances of CASVRG and CASPIDERG deviate from their formulas.
+    """Return the ratio of CASVRG's variance to its formula, and CASPIDERG's deviation.
 
     The formulas test the integral form of the mean value theorem on a forced path. CASVRG's is
     (p eta)^4/4 after p steps; the ratio to it is returned. CASPIDERG's is eta^4 (i-1/2)^2 at step

@@ -111,7 +111,8 @@ class IdentityCheck(setting.StatementCheck):
             value = np.asarray(measured(step.state.x))
             if not np.isfinite(value).all():
                 raise NotTestable(
-                    f"on {case.problem.name} the method's iterates, or the claim's quantity, are not finite"
+                    "the method's iterates, or the quantity of them, are not finite on "
+                    f"{case.problem.name}"
                 )
             yield value
 
