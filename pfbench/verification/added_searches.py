@@ -79,5 +79,5 @@ def add_report(row: Verdict, report: SearchReport | None) -> Verdict:
         f"A searched instance violates it: {measured} > {bound}, ratio {ratio} "
         f"({report.arithmetic}){script}."
     )
-    found = {**row.measured, "searched instance: ratio": report.ratio}
-    return replace(row, verdict=VerdictName.VIOLATED, reason=reason, measured=found)
+    numbers = {**row.measured, "searched instance: ratio": report.ratio}
+    return replace(row, verdict=VerdictName.VIOLATED, reason=reason, measured=numbers)
