@@ -55,7 +55,7 @@ def figure_data(found, labels, first=None):
     """What the page of a study gets for its figure."""
     spec = Spec("s", "S", "", (found.study,))
     drawn = compute_figure(found) if first is None else first
-    return json.loads("".join(figure_data_json(spec, [(found, drawn)], labels)))
+    return json.loads(figure_data_json(spec, [(found, drawn)], labels))
 
 
 def plan(budget=None, seed=0, stop=None):

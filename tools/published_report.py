@@ -22,7 +22,7 @@ from pfbench.reporting.report_contents import (
     interval_failure_sentence,
     make_contents,
 )
-from pfbench.reporting.seed_curves import FinalSummary, band_legend, final_summary
+from pfbench.reporting.seed_curves import FinalSummary, band_legend
 from pfbench.reporting.svg import curves_drawing, render
 from pfbench.reporting.tables import Table, markdown_table, markdown_text
 from pfbench.reporting.tuning_effects import tuning_tables
@@ -102,7 +102,7 @@ def _describe_panel(figure: FigureData, measure: str, index: int) -> str:
     """Describe what a panel shows, for readers who cannot see it."""
     panel = figure.results.panels[index]
     ends = [
-        f"{group.label} ends at {_format_final(final_summary(group.runs, measure))}"
+        f"{group.label} ends at {_format_final(group.traces.final_summary(measure))}"
         for group in panel.groups
     ]
     return f"{measure_label(measure)} at {panel.title}: {join_items(ends)}."

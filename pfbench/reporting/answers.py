@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from pfbench.reporting.comparison import Comparison, ScoredAlgorithm, SettingComparison
 from pfbench.reporting.results import SettingResults, StudyResults, truncate_study
-from pfbench.reporting.seed_curves import final_summary, median_start_value
 from pfbench.reporting.wording import (
     format_calls_in_sentence,
     format_integer,
@@ -38,12 +37,12 @@ def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
     first = _comparison_sentence(results)
     if results.study.final_target is None:
         return [first, *_final_value_sentences(results)]
-    recorded = [group.runs for group in results if any(run.rows for run in group.runs)]
+    recorded = [group.traces for group in results if len(group.traces.numbers)]
     kinds = [
         comparison
         for comparison in comparisons
         # A kind is compared if every method makes such calls.
-        if all(any(map(comparison.price.total_cost, runs)) for runs in recorded)
+        if all(comparison.price.totals(traces).any() for traces in recorded)
     ]
     if any(str(comparison.price) == "SFO" for comparison in kinds):
         # The component gradients of an FO are in the SFO.
@@ -174,7 +173,7 @@ def _final_value_sentences(results: StudyResults) -> Iterator[str]:
 
 def _final_medians(panel: SettingResults, measure: str) -> list[tuple[float, str]]:
     """Return (median final value, label) pairs of the methods, sorted by the median."""
-    ends = [(final_summary(group.runs, measure).median, group.label) for group in panel.groups]
+    ends = [(group.traces.final_summary(measure).median, group.label) for group in panel.groups]
     return sorted((end for end in ends if not math.isnan(end[0])), key=lambda end: end[0])
 
 
@@ -244,14 +243,14 @@ def _decrease_sentence(results: StudyResults, measure: str) -> str:
     starts = [
         (panel, group, start)
         for panel, group in results.iterate_groups()
-        if math.isfinite(start := median_start_value(group.runs, measure))
+        if math.isfinite(start := group.traces.median_start_value(measure))
     ]
     if not starts:
         return ""
     against = [
         f"{group.label} at {panel.title}"
         for panel, group, start in starts
-        if not final_summary(group.runs, measure).median < start
+        if not group.traces.final_summary(measure).median < start
     ]
     name = name_within_sentence(measure)
     if against:

@@ -19,7 +19,6 @@ from pfbench.reporting.comparison import (
 )
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.runtimes import EVEN, BootstrapInterval, Cost, ratio_interval
-from pfbench.reporting.seed_curves import median_start_value
 from pfbench.reporting.significance import compare_pairs
 from pfbench.reporting.tables import EQUAL_MARK, CallRatio, Cell, Table, TableRow
 from pfbench.reporting.wording import NOTES, name_within_sentence, pluralize, round_as_printed
@@ -136,7 +135,7 @@ def _make_duel(
     candidates: Collection[str],
 ) -> Duel:
     title = panel.panel.title
-    if any(median_start_value([run], target.measure) <= target.target for run in me.group.runs):
+    if (me.group.traces.start_values(target.measure) <= target.target).any():
         number = len(panel.algorithms)
         return Duel(title, target, index, me, number, starts_within_target=True)
     rivals = [other for other in panel.algorithms if other.group.label not in candidates]
@@ -373,7 +372,7 @@ def _labels_budgets_and_calls(comparison: Comparison) -> Iterator[tuple[str, flo
         weights = comparison.price.weights
         budget = sum(weight * panel.panel.limits.get(kind, math.inf) for kind, weight in weights)
         for scored in panel.algorithms:
-            spent = max(map(comparison.price.total_cost, scored.group.runs), default=0.0)
+            spent = float(comparison.price.totals(scored.group.traces).max(initial=0.0))
             limit = budget if math.isfinite(budget) else spent
             for index in range(len(comparison.targets)):
                 yield scored.group.label, limit, scored.calls_to_target(index)

@@ -19,7 +19,7 @@ from pfbench.reporting.results import (
     SettingResults,
     StudyResults,
 )
-from pfbench.reporting.seed_curves import final_value
+from pfbench.reporting.seed_curves import Array
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
 from pfbench.reporting.wording import format_calls
 from pfbench.runs.loop.run import Stop
@@ -70,7 +70,7 @@ class ScoredAlgorithm:
     group: RunGroup
     groups_by_target: tuple[RunGroup, ...]
     calls: tuple[runtimes.Runtimes, ...]
-    last_values: Mapping[str, tuple[float, ...]]
+    last_values: Mapping[str, Array]
 
     @cached_property
     def calls_until_targets(self) -> tuple[ExpectedCalls | None, ...]:
@@ -224,10 +224,10 @@ def score_panel(
     for group in truncated_panel.groups:
         groups = tuple(map(group.select_tuned_runs, study.targets))
         calls = tuple(
-            runtimes.make_runtimes(part.runs, target, price, part.trace_arrays)
+            runtimes.make_runtimes(part.traces, target, price)
             for part, target in zip(groups, study.targets, strict=True)
         )
-        last = {name: tuple(final_value(run, name) for run in group.runs) for name in measures}
+        last = {name: group.traces.final_values(name) for name in measures}
         algorithms.append(ScoredAlgorithm(group, groups, calls, last))
     return tuple(algorithms)
 

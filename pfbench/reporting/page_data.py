@@ -5,12 +5,10 @@ them.
 """
 
 import base64
+import gzip
 import json
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterator, Sequence
 from functools import partial
-from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -26,11 +24,8 @@ from pfbench.reporting.seed_curves import (
     LARGEST,
     Array,
     MedianBand,
+    SeedTraces,
     band_legend,
-    find_common_calls_by_iteration,
-    median_band,
-    trace_array,
-    trace_column,
 )
 from pfbench.reporting.wording import (
     AXES,
@@ -38,25 +33,22 @@ from pfbench.reporting.wording import (
     format_significant,
     measure_label,
 )
-from pfbench.runs.loop.run import Run, Stop
-from pfbench.runs.loop.trace import TraceRows
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.study import Spec
 
 ROWS = 200
 """Approximate number of displayed trace rows; half are evenly, half logarithmically spaced."""
 
+MOST_LINES = 100
+"""Number of single runs of an algorithm that the page draws; of more seeds it draws the first."""
+
 PRICE = "price"
 """Name of the x-axis for the total cost of oracle calls, if the study states a price."""
 
 
-def gzip_base64(texts: Iterable[str]) -> str:
-    """Return the concatenation of texts, compressed by gzip and encoded as base64.
-
-    Equal texts give equal results.
-    """
-    compressor = zlib.compressobj(9, wbits=31)
-    parts = [compressor.compress(text.encode("utf-8")) for text in texts]
-    return base64.b64encode(b"".join([*parts, compressor.flush()])).decode("ascii")
+def gzip_base64(text: str) -> str:
+    """Return a text, compressed by gzip and encoded as base64; equal texts give equal results."""
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
 
 
 def figure_data_json(
@@ -64,8 +56,8 @@ def figure_data_json(
     studies: Sequence[tuple[StudyResults, panels.FigureData]],
     labels: Sequence[str],
     rates: Sequence[RateLine] = (),
-) -> Iterator[str]:
-    """Yield the data of all interactive figures of the page as pieces of JSON text.
+) -> str:
+    """Return the data of all interactive figures of the page as JSON.
 
     Parameters
     ----------
@@ -88,20 +80,14 @@ def figure_data_json(
             _StudyData(results, first, labels, rates).record() for results, first in studies
         ],
     }
-    encode = partial(json.dumps, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    groups: list[Callable[[], Any]] = []
-    marker = token_hex()  # nobody can name a measure like this
-
-    def postpone(group: Callable[[], Any]) -> str:
-        groups.append(group)
-        return marker
-
     # A group is computed when its place is written, so that only one is kept at a time.
-    first, *rest = encode(content, default=postpone).split(f'"{marker}"')
-    yield first
-    for group, text in zip(groups, rest, strict=True):
-        yield encode(group())
-        yield text
+    return json.dumps(
+        content,
+        ensure_ascii=False,
+        allow_nan=False,
+        separators=(",", ":"),
+        default=lambda group: group(),
+    )
 
 
 class _StudyData:
@@ -125,15 +111,26 @@ class _StudyData:
         named = {k: AXES[k] for k in counts} | {"iteration": "iterations", "seconds": "seconds"}
         self._axes = priced | named
         self._rates = figure_rates(results, rates)
-        self._panels = [self._thin_and_price_panel(panel) for panel in results.panels]
+        self._panels = [panel.equal_count_results for panel in results.panels]
+        groups = [group for panel in self._panels for group in panel.groups]
+        self._traces = {group: self._displayed_traces(group) for group in groups}
+        self._lines = {
+            (group, m): panels.make_panel_line(group.label, traces, "iteration", m)
+            for group, traces in self._traces.items()
+            for m in self._measures
+        }
 
-    def _thin_and_price_panel(self, panel: SettingResults) -> SettingResults:
-        """Return a panel truncated to equal counts, with only the displayed rows of its runs."""
-        groups = []
-        for group in panel.equal_count_results.groups:
-            runs = _thin_and_price_runs(group.runs, self._results.study.targets, self._cost)
-            groups.append(replace(group, runs=tuple(runs)))
-        return replace(panel, groups=tuple(groups))
+    def _displayed_traces(self, group: RunGroup) -> SeedTraces:
+        """Return the displayed rows of an algorithm's traces, with their cost if there is a price.
+
+        The runs are truncated to equal counts.
+        """
+        traces = group.traces
+        if self._cost is not None:
+            traces = traces.with_column(PRICE, self._cost.along_traces(traces))
+        displayed = list_displayed_iterations(traces, self._results.study.targets)
+        is_displayed = np.isin(traces.column("iteration"), displayed)
+        return traces if is_displayed.all() else traces.select_rows(is_displayed)
 
     def record(self) -> dict[str, Any]:
         """Return the JSON record of the study, in the form that the script of the page reads."""
@@ -190,7 +187,7 @@ class _StudyData:
         An algorithm that makes none has no line on this axis.
         """
         if axis == PRICE and self._cost is not None:
-            return any(map(self._cost.total_cost, group.runs))
+            return bool(self._cost.totals(group.traces).any())
         return axis not in COUNTED or group.makes_calls(axis)
 
     def _value_scales(self) -> dict[str, dict[str, list[Any]]]:
@@ -203,7 +200,7 @@ class _StudyData:
             lines: dict[str, list[panels.PanelLine]] = {}
             for panel in self._panels:
                 lines.setdefault(panel.problem, []).extend(
-                    panels.make_panel_line(group, "iteration", measure) for group in panel.groups
+                    self._lines[group, measure] for group in panel.groups
                 )
             levels = [t.target for t in self._results.study.targets if t.measure == measure]
             scales[measure] = {
@@ -220,8 +217,8 @@ class _StudyData:
         """Return, for each quantity, a linear and a logarithmic x-axis for some algorithms."""
         scales = {}
         for axis in self._axes:
-            counted = (group.runs for group in groups if self._makes_calls_on_axis(group, axis))
-            columns = [trace_column(run, axis) for runs in counted for run in runs]
+            counted = (group for group in groups if self._makes_calls_on_axis(group, axis))
+            columns = [self._traces[group].column(axis) for group in counted]
             spent = np.concatenate([np.empty(0), *columns])
             both = (panels.make_calls_axis(spent[spent > 0.0], log=log) for log in (False, True))
             scales[axis] = [_scale_record(scale) for scale in both]
@@ -233,39 +230,47 @@ class _StudyData:
         If all runs have made equal numbers of calls at each iteration, `bands` applies to all
         x-axes, and `x` has these numbers. Otherwise, `other` has separate bands for each x-axis.
         """
-        grid = _unique_iterations(group.runs).tolist()
+        traces = self._traces[group]
+        grid = np.unique(traces.column("iteration"))
         shared: dict[str, Any] = {}
         other: dict[str, Any] = {}
         for axis in self._axes:
             if not self._makes_calls_on_axis(group, axis):
                 continue
-            if spent := find_common_calls_by_iteration(group.runs, axis):
-                x = np.maximum.accumulate([spent[step] for step in grid])
-                shared[axis] = _encode_numbers(x, _digits(axis))
-            elif grid:
-                bands = {m: median_band(group.runs, axis, m).thin(ROWS) for m in self._measures}
+            if common := traces.common_calls(axis):
+                shared[axis] = _encode_numbers(np.maximum.accumulate(common[1]), _digits(axis))
+            elif grid.size:
+                bands = {m: traces.median_band(axis, m).thin(ROWS) for m in self._measures}
                 other[axis] = {
                     m: {"x": _encode_numbers(band.x, 9), **_band_record(band, group)}
                     for m, band in bands.items()
                 }
-        bands = {m: median_band(group.runs, "iteration", m) for m in self._measures}
+        bands = {m: _pad_band(self._lines[group, m].band, grid) for m in self._measures}
         return {
             "algorithm": self._labels.index(group.label),
             "x": shared,
-            "bands": {m: _band_record(_pad_band(bands[m], grid), group) for m in bands},
+            "bands": {m: _band_record(band, group) for m, band in bands.items()},
             "other": other,
-            "runs": [self._run_record(run, shared) for run in group.runs],
+            "runs": list(self._run_records(traces, shared)),
         }
 
-    def _run_record(self, run: Run, shared: Mapping[str, Any]) -> dict[str, Any]:
+    def _run_records(self, traces: SeedTraces, shared: Container[str]) -> Iterator[dict[str, Any]]:
+        """Yield the JSON records of the first runs, and of those that ended early."""
         own = [axis for axis in self._axes if axis == "seconds" or axis not in shared]
-        return {
-            "seed": run.seed,
-            "status": run.status,
-            "early": run.status not in AS_PLANNED,
-            "x": {axis: _encode_numbers(trace_column(run, axis), _digits(axis)) for axis in own},
-            "y": {m: _encode_numbers(trace_column(run, m)) for m in self._measures},
-        }
+        columns = {name: traces.column(name) for name in (*own, *self._measures)}
+        ends = np.searchsorted(traces.run_of_row, np.arange(len(traces.runs) + 1))
+        for index, run in enumerate(traces.runs):
+            is_early = run.status not in AS_PLANNED
+            if not is_early and index >= MOST_LINES:
+                continue
+            rows = slice(*ends[index : index + 2])
+            yield {
+                "seed": run.seed,
+                "status": run.status,
+                "early": is_early,
+                "x": {axis: _encode_numbers(columns[axis][rows], _digits(axis)) for axis in own},
+                "y": {m: _encode_numbers(columns[m][rows]) for m in self._measures},
+            }
 
 
 def _digits(axis: str) -> int:
@@ -281,12 +286,12 @@ def _scale_record(scale: panels.AxisScale | None) -> list[Any] | None:
     return [scale.low, scale.high, [list(tick) for tick in scale.ticks]] if scale else None
 
 
-def _pad_band(band: MedianBand, grid: Sequence[float]) -> MedianBand:
+def _pad_band(band: MedianBand, grid: Array) -> MedianBand:
     """Return a median band on a finer grid, with NaN at the added grid points."""
     columns = np.full((4, len(grid)), np.nan)
     columns[:, np.searchsorted(grid, band.x)] = band.median, band.low, band.high, band.runs
     median, low, high, runs = columns
-    return MedianBand(np.asarray(grid), median, low, high, np.nan_to_num(runs).astype(np.int64))
+    return MedianBand(grid, median, low, high, np.nan_to_num(runs).astype(np.int64))
 
 
 def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
@@ -316,50 +321,22 @@ def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> floa
     return float(np.median(values)) * calls**rate.power if calls > 0 else None
 
 
-def _thin_and_price_runs(
-    runs: Sequence[Run], targets: Sequence[Stop], cost: Cost | None
-) -> Iterator[Run]:
-    """Yield copies of runs with only the displayed trace rows.
-
-    If `cost` is given, a column with the cost up to each row is added.
-    """
-    if cost is None and _unique_iterations(runs).size <= ROWS:
-        yield from runs
-        return
-    retained = [*list_displayed_iterations(runs, targets)]
-    for run in runs:
-        numbers, columns = trace_array(run), run.columns
-        if cost and (prices := cost.cost_along_trace(run)).size:
-            numbers, columns = np.column_stack([numbers, prices]), (*columns, PRICE)
-        # A run without any recorded row may have no columns.
-        if len(numbers):
-            numbers = numbers[np.isin(numbers[:, columns.index("iteration")], retained)]
-        yield replace(run, columns=columns, rows=TraceRows(numbers, (False,) * len(columns)))
-
-
-def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> frozenset[float]:
+def list_displayed_iterations(traces: SeedTraces, targets: Sequence[Stop]) -> Array:
     """Return the recorded iterations of one algorithm's runs that the page displays.
 
     They include the last iteration of each run, and the first at which a run reaches a target.
     """
-    full_list = _unique_iterations(runs)
-    if full_list.size <= ROWS:
-        return frozenset(full_list.tolist())
-    last = full_list.size - 1
+    iterations = traces.column("iteration")
+    recorded = np.unique(iterations)
+    if recorded.size <= ROWS:
+        return recorded
+    last = recorded.size - 1
     evenly = np.linspace(0, last, ROWS // 2)
     by_factors = np.geomspace(1, last + 1, ROWS // 2) - 1
-    point = np.unique(np.concatenate([evenly, by_factors]).round().astype(int))
-    retained = set(full_list[point].tolist())
-    for run in runs:
-        iterations = trace_column(run, "iteration")
-        firsts = (run.first_value(target.measure, target.target) for target in targets)
-        first_rows = [row for row in firsts if row is not None]
-        retained |= {*iterations[-1:].tolist(), *iterations[first_rows].tolist()}
-    return frozenset(retained)
-
-
-def _unique_iterations(runs: Sequence[Run]) -> Array:
-    return np.unique(np.concatenate([trace_column(run, "iteration") for run in runs]))
+    points = np.unique(np.concatenate([evenly, by_factors]).round().astype(int))
+    hits = (traces.first_rows_within(target) for target in targets)
+    rows = np.concatenate([traces.last_rows(np.ones(len(iterations), bool)), *hits])
+    return np.union1d(recorded[points], iterations[rows[rows >= 0]])
 
 
 def _encode_numbers(values: Any, digits: int = 5) -> Any:

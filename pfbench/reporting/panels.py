@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pfbench.base.status import Status
-from pfbench.reporting.results import RunGroup, StudyResults, truncate_study
-from pfbench.reporting.seed_curves import Array, MedianBand, RunEnding, early_endings, median_band
+from pfbench.reporting.results import StudyResults, truncate_study
+from pfbench.reporting.seed_curves import Array, MedianBand, RunEnding, SeedTraces
 from pfbench.reporting.wording import AXES, power_of_ten
 
 WIDE = 30.0
@@ -125,7 +125,7 @@ def compute_figure(results: StudyResults) -> FigureData:
     axis = next(axis for axis in axes if any(group.makes_calls(axis) for group in results))
     lines = {
         (measure, index): tuple(
-            make_panel_line(group, axis, measure)
+            make_panel_line(group.label, group.traces, axis, measure)
             for group in panel.groups
             if group.makes_calls(axis)
         )
@@ -152,10 +152,10 @@ def compute_figure(results: StudyResults) -> FigureData:
     return FigureData(results, axis, lines, spans, any(map(_needs_log_x_axis, of_panels)), scales)
 
 
-def make_panel_line(group: RunGroup, axis: str, measure: str) -> PanelLine:
+def make_panel_line(label: str, traces: SeedTraces, axis: str, measure: str) -> PanelLine:
     """Return the line of an algorithm in a panel, for one x-axis and one measure."""
-    ends = tuple(early_endings(group.runs, axis, measure))
-    return PanelLine(group.label, median_band(group.runs, axis, measure), ends)
+    ends = tuple(traces.early_endings(axis, measure))
+    return PanelLine(label, traces.median_band(axis, measure), ends)
 
 
 def _positive_x_range(lines: Sequence[PanelLine]) -> tuple[float, float]:

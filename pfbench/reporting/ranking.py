@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from pfbench.reporting.results import (
     first_row_beyond_limits,
 )
 from pfbench.reporting.runtimes import Cost, ert, make_runtimes
-from pfbench.reporting.seed_curves import final_value, trace_column
+from pfbench.reporting.seed_curves import Array, SeedTraces
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
 from pfbench.reporting.tables import Cell, Table, TableRow
 from pfbench.reporting.wording import (
@@ -177,10 +177,11 @@ def keep_ranking_rows(run: Run, targets: Sequence[Stop], limits: Sequence[Limits
     """
     firsts = (run.first_value(target.measure, target.target) for target in targets)
     needed = {first for first in firsts if first is not None}
+    traces = SeedTraces.from_runs([run])
     for end in {len(run.rows), *(first_row_beyond_limits(run, limit) for limit in limits)}:
         needed |= {end} if end < len(run.rows) else set()
-        for name in run.columns:
-            recorded = np.flatnonzero(~np.isnan(trace_column(run, name)[:end]))
+        for column in traces.numbers[:end].T:
+            recorded = np.flatnonzero(~np.isnan(column))
             needed |= {int(index) for index in recorded[-1:]}
     return replace(run, rows=[run.rows[index] for index in sorted(needed)], x=None)
 
@@ -253,31 +254,33 @@ def _score_algorithm(scored: ScoredAlgorithm, measure: str | None) -> Score:
         if calls.hits:
             charged = calls.total_calls.any()
             return (missed, round_as_printed(ert(calls)), np.inf) if charged else _NO_SCORE
-    value = median([final_value(run, measure) for run in scored.group.runs]) if measure else np.inf
+    value = median(scored.group.traces.final_values(measure)) if measure else np.inf
     return (len(scored.calls), np.inf, round_as_printed(value)) if np.isfinite(value) else _NO_SCORE
 
 
 def _score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSample]:
     """Return samples for rank tests: each run's score, replaced by a number in the same order."""
-    scores = [
-        [_score_run(scored, k, measure) for k in range(len(scored.group.runs))] for scored in row
+    scores = [_score_runs(scored, measure) for scored in row]
+    every_score = np.concatenate([np.empty((0, 3)), *scores])
+    _, order = np.unique(every_score, axis=0, return_inverse=True)
+    # Scores without calls or a value are infinite.
+    numbers = np.where(np.isfinite(every_score[:, 1:]).any(axis=1), order.ravel(), np.inf)
+    ends = np.cumsum(list(map(len, scores)))
+    return [
+        SeedSample(numbers[end - len(of_runs) : end], scored.group.is_deterministic)
+        for of_runs, end, scored in zip(scores, ends, row, strict=True)
     ]
-    numbers = {score: float(k) for k, score in enumerate(sorted(set(chain(*scores))))}
-    values = [
-        # Scores without calls or a value are infinite.
-        np.array([numbers[s] if np.isfinite(s[1:]).any() else np.inf for s in of_runs])
-        for of_runs in scores
-    ]
-    pairs = zip(values, row, strict=True)
-    return [SeedSample(x, scored.group.is_deterministic) for x, scored in pairs]
 
 
-def _score_run(scored: ScoredAlgorithm, index: int, measure: str) -> Score:
-    """Return the score of a single run; a smaller score is better."""
-    for missed, calls in enumerate(reversed(scored.calls)):
-        if np.isfinite(calls.calls[index]):
-            return missed, float(calls.calls[index]), np.inf
-    return len(scored.calls), np.inf, final_value(scored.group.runs[index], measure)
+def _score_runs(scored: ScoredAlgorithm, measure: str) -> Array:
+    """Return the score of each single run, shape (runs, 3); a smaller score is better."""
+    traces, number = scored.group.traces, len(scored.calls)
+    missed, calls = np.full((2, len(traces.runs)), [[number], [np.inf]])
+    for index, to_target in enumerate(scored.calls):  # the hardest target is the last
+        missed = np.where(to_target.is_reached, number - 1 - index, missed)
+        calls = np.where(to_target.is_reached, to_target.calls, calls)
+    last = np.where(missed == number, traces.final_values(measure), np.inf)
+    return np.column_stack([missed, calls, last])
 
 
 def _rank_group(
@@ -292,9 +295,7 @@ def _rank_group(
     if reached:
         tuned = group.select_tuned_runs(reached[-1])
         calls = {
-            kind: ert(
-                make_runtimes(tuned.runs, reached[-1], Cost.from_weights(kind), tuned.trace_arrays)
-            )
+            kind: ert(make_runtimes(tuned.traces, reached[-1], Cost.from_weights(kind)))
             for kind in kinds
         }
     elif not study.targets:
@@ -307,7 +308,7 @@ def _rank_group(
         reached[-1] if reached else None,
         calls,
         {kind: float(min(row[k] for row in counts)) for k, kind in enumerate(kinds)},
-        median([final_value(run, measure) for run in group.runs]),
+        median(group.traces.final_values(measure)),
     )
 
 
@@ -340,7 +341,8 @@ def _table_note(results: StudyResults) -> str:
     runs = list({id(run): run for _, run in results.runs}.values())
     missed = 0
     if target is not None:
-        missed = len(runs) - make_runtimes(runs, target, Cost.from_weights("iteration")).hits
+        traces = SeedTraces.from_runs(runs)
+        missed = len(runs) - make_runtimes(traces, target, Cost.from_weights("iteration")).hits
     if missed:
         note += " " + NOTES["censored"].format(missed=missed, runs=len(runs))
     return note

@@ -19,7 +19,6 @@ from pfbench.reporting.panels import FigureData, compute_figure
 from pfbench.reporting.report import MethodTheory, Report, RunEnvironment
 from pfbench.reporting.result_tables import compare_by_each_price, results_table, results_tables
 from pfbench.reporting.results import StudyResults, truncate_study
-from pfbench.reporting.seed_curves import trace_column
 from pfbench.reporting.tables import Table, count_table, early_endings_table
 from pfbench.reporting.tested_orderings import OrderingResult
 from pfbench.reporting.wording import format_significant, join_items, measure_label, pluralize
@@ -283,8 +282,5 @@ def describe_machine() -> str:
 
 
 def _is_interval(results: StudyResults, measure: str) -> bool:
-    for _, run in results.runs:
-        low, high = (trace_column(run, name) for name in (f"{measure}_lower", measure))
-        if low.size and (low < high).any():
-            return True
-    return False
+    name = f"{measure}_lower"
+    return any((g.traces.column(name) < g.traces.column(measure)).any() for g in results)

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import math
 from collections.abc import Collection, Iterator, Sequence
 
 from pfbench.base.counts import COUNTED
@@ -130,11 +129,7 @@ def _describe_budget(comparison: Comparison) -> str:
 
 def _summarise_last_value(algorithm: ScoredAlgorithm, measure: str) -> FinalSummary:
     values = algorithm.last_values[measure]
-    existing = [value for value in values if math.isfinite(value)]
-    if not existing:
-        return FinalSummary(math.nan, math.nan, math.nan, 0, len(values))
-    ends = min(existing), max(existing)
-    return FinalSummary(algorithm.median(measure), *ends, len(existing), len(values))
+    return FinalSummary.from_values(algorithm.median(measure), values, values.size)
 
 
 def results_csv(comparisons: Sequence[Comparison]) -> str:

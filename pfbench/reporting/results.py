@@ -11,10 +11,12 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
-from pfbench.reporting.seed_curves import Array, is_deterministic, trace_array
+from pfbench.reporting.seed_curves import SeedTraces
 from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 Limits = Mapping[str, float]
 """Largest number of oracle calls of each kind, by name of the count."""
+
+
+OBJECTIVE, SUBOPTIMALITY = "objective", "suboptimality"
+"""Trace columns: the objective, and the suboptimality computed from it."""
 
 
 @dataclass(frozen=True, eq=False)  # of very many runs a hash takes long
@@ -61,14 +67,24 @@ class RunGroup:
     groups_by_target: "tuple[tuple[Stop, RunGroup], ...]" = ()
 
     @cached_property
-    def trace_arrays(self) -> tuple[Array, ...]:
-        """Traces of the runs as float arrays, with NaN for missing values."""
-        return tuple(map(trace_array, self.runs))
+    def traces(self) -> SeedTraces:
+        """Traces of the runs, with the suboptimality if the best values are known.
+
+        The suboptimality is the objective minus its least known value. It is negative if a run has
+        found a better point than was known; this is no error.
+        """
+        traces = SeedTraces.from_runs(self.runs)
+        is_computed = SUBOPTIMALITY in traces.columns or OBJECTIVE not in traces.columns
+        if is_computed or not self.best_known or set(self.best_known) == {None}:
+            return traces
+        least = np.array(self.best_known, dtype=float)  # NaN for None
+        values = traces.column(OBJECTIVE) - least[traces.run_of_row]
+        return traces.with_column(SUBOPTIMALITY, values)
 
     @cached_property
     def is_deterministic(self) -> bool:
         """Whether the runs are equal for all seeds."""
-        return is_deterministic(self.runs)
+        return self.traces.is_deterministic
 
     def select_tuned_runs(self, target: Stop) -> "RunGroup":
         """Return the runs that were tuned for the given target, or this group if no run was."""
@@ -252,10 +268,13 @@ def truncate_study(results: StudyResults) -> StudyResults:
 
 
 def _truncate_group(group: RunGroup, limits: Limits) -> RunGroup:
-    parts = ((target, _truncate_group(part, limits)) for target, part in group.groups_by_target)
-    best = group.best_known or (None,) * len(group.runs)
-    runs = (truncate_run(run, limits) for run in map(add_suboptimality, group.runs, best))
-    return replace(group, runs=tuple(runs), groups_by_target=tuple(parts))
+    parts = tuple(
+        (target, _truncate_group(part, limits)) for target, part in group.groups_by_target
+    )
+    runs = tuple(truncate_run(run, limits) for run in group.runs)
+    if runs == group.runs and parts == group.groups_by_target:
+        return group  # with its traces
+    return replace(group, runs=runs, groups_by_target=parts)
 
 
 def common_limits(plans: Iterable[PlannedRun]) -> Limits:
@@ -320,30 +339,7 @@ def first_row_beyond_limits(run: Run, limits: Limits) -> int:
 
     Return the number of rows if no row does.
     """
-    locations = [(run.columns.index(name), limit) for name, limit in limits.items() if run.columns]
-    exceeding = (
-        index
-        for index, row in enumerate(run.rows)
-        if any(row[position] > limit for position, limit in locations)
-    )
-    return next(exceeding, len(run.rows))
-
-
-OBJECTIVE, SUBOPTIMALITY = "objective", "suboptimality"
-"""Trace columns: the objective, and the suboptimality computed from it."""
-
-
-def add_suboptimality(run: Run, best_known: float | None) -> Run:
-    """Return a run with the suboptimality as a further measure.
-
-    The suboptimality is the objective minus its best known value. It is negative if a run has
-    found a better point than was known; this is no error. The run is returned unchanged if its
-    trace has no objective, or if no best value is known.
-    """
-    if best_known is None or OBJECTIVE not in run.columns or SUBOPTIMALITY in run.columns:
-        return run
-    index = run.columns.index(OBJECTIVE)
-    rows = [(*row, None if row[index] is None else row[index] - best_known) for row in run.rows]
-    last = run.final.get(OBJECTIVE)
-    final = {**run.final, SUBOPTIMALITY: None if last is None else last - best_known}
-    return replace(run, columns=(*run.columns, SUBOPTIMALITY), rows=rows, final=final)
+    traces = SeedTraces.from_runs([run])
+    beyond = [traces.column(name) > limit for name, limit in limits.items()]
+    rows = np.flatnonzero(np.any(beyond, axis=0)) if beyond else ()
+    return int(rows[0]) if len(rows) else len(run.rows)

@@ -20,8 +20,8 @@ from pfbench.base.checks import check_real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown_name_error
-from pfbench.reporting.seed_curves import Array, trace_array, trace_column
-from pfbench.runs.loop.run import Run, Stop
+from pfbench.reporting.seed_curves import Array, SeedTraces
+from pfbench.runs.loop.run import Stop
 
 # --- costs ----------------------------------------------------------------------------------------
 
@@ -88,39 +88,40 @@ class Cost:
         """Name of the cost for sentences, such as ``SFO + 50 LO calls``."""
         return "products of matrices" if self == PRODUCTS else f"{self} calls"
 
-    def column_costs(self, run: Run) -> list[tuple[str, float]]:
-        """Return (trace column, weight) pairs; the weighted sum of the columns is a run's cost."""
-        return [
-            ("lo", weight * _matrix_products_per_lmo(run)) if name == "products" else (name, weight)
+    def along_traces(self, traces: SeedTraces) -> Array:
+        """Return the cost up to each recorded row; NaN if the traces lack a needed column."""
+        terms = [
+            weight * _products_per_lmo(traces)[traces.run_of_row] * traces.column("lo")
+            if name == "products"
+            else weight * traces.column(name)
             for name, weight in self.weights
         ]
+        return np.asarray(np.sum(terms, axis=0))
 
-    def cost_along_trace(self, run: Run) -> Array:
-        """Return the cost up to each recorded row; empty if the trace lacks a needed column."""
-        columns = [weight * trace_column(run, name) for name, weight in self.column_costs(run)]
-        if any(column.size != len(run.rows) for column in columns):
-            return np.empty(0)
-        return np.asarray(np.sum(columns, axis=0))
-
-    def total_cost(self, run: Run) -> float:
-        """Return the cost of a whole run, including an incomplete last iteration."""
-        further = {"iteration": run.iterations, "seconds": run.seconds}
-        return float(
-            sum(
-                weight * (further[name] if name in further else getattr(run.counts, name))
-                for name, weight in self.column_costs(run)
-            )
-        )
+    def totals(self, traces: SeedTraces) -> Array:
+        """Return the cost of each whole run, including an incomplete last iteration."""
+        terms = []
+        for name, weight in self.weights:
+            if name in ("iteration", "seconds"):
+                field = "iterations" if name == "iteration" else name
+                numbers = [getattr(run, field) for run in traces.runs]
+            else:
+                kind = "lo" if name == "products" else name
+                numbers = [getattr(run.counts, kind) for run in traces.runs]
+            times = _products_per_lmo(traces) if name == "products" else 1.0
+            terms.append(weight * times * np.array(numbers, dtype=float))
+        return np.asarray(np.sum(terms, axis=0))
 
 
 PRODUCTS = Cost.from_weights("products")
 """Cost in matrix products of the linear minimisations, for runs with lmo_products."""
 
 
-def _matrix_products_per_lmo(run: Run) -> float:
-    """Return the number of matrix products in one linear minimisation; 0 if not measured."""
-    full_list = trace_column(run, "lmo_products")
-    return float(full_list[0]) if full_list.size else 0.0
+def _products_per_lmo(traces: SeedTraces) -> Array:
+    """Return, for each run, the matrix products in one linear minimisation; 0 if not measured."""
+    first = traces.first_rows(np.ones(len(traces.numbers), bool))
+    measured = np.append(traces.column("lmo_products"), np.nan)[first]
+    return np.nan_to_num(measured, nan=0.0, posinf=np.inf)
 
 
 def _format_term(name: str, weight: float) -> str:
@@ -170,17 +171,10 @@ class Runtimes:
         return np.where(self.is_reached, self.calls, self.total_calls)
 
 
-def make_runtimes(
-    runs: Sequence[Run], target: Stop, price: Cost, traces: Sequence[Array] | None = None
-) -> Runtimes:
-    """Return, for each run, the cost until it reaches a target.
-
-    `traces` are the results of `trace_array` for the runs, if these were computed before.
-    """
-    arrays = map(trace_array, runs) if traces is None else traces
-    pairs = zip(runs, arrays, strict=True)
-    calls = [_calls_to_target(run, trace, target, price) for run, trace in pairs]
-    return Runtimes(np.array(calls, float), np.array(list(map(price.total_cost, runs)), float))
+def make_runtimes(traces: SeedTraces, target: Stop, price: Cost) -> Runtimes:
+    """Return, for each run, the cost until it reaches a target."""
+    costs = np.append(price.along_traces(traces), np.inf)[traces.first_rows_within(target)]
+    return Runtimes(np.where(np.isnan(costs), np.inf, costs), price.totals(traces))
 
 
 def ert(runtimes: Runtimes) -> float:
@@ -191,21 +185,6 @@ def ert(runtimes: Runtimes) -> float:
     with its whole cost. If no run reaches the target, the expected runtime is infinite.
     """
     return float(runtimes.calls_charged.sum() / runtimes.hits) if runtimes.hits else float("inf")
-
-
-def _calls_to_target(run: Run, trace: Array, target: Stop, price: Cost) -> float:
-    priced = price.column_costs(run)
-    needed = (target.measure, *(name for name, _ in priced))
-    if not run.rows or any(name not in run.columns for name in needed):
-        return float("inf")
-    measured = trace[:, run.columns.index(target.measure)]
-    reached = (-np.inf < measured) & (measured <= target.target)  # False without a value
-    first = int(reached.argmax())
-    if not reached[first]:
-        return float("inf")
-    return sum(
-        weight * float(trace[first, run.columns.index(subject)]) for subject, weight in priced
-    )
 
 
 # --- intervals by the bootstrap -------------------------------------------------------------------

@@ -1,24 +1,28 @@
-"""Curves over several seeds: median and band on a common grid, and final values of runs."""
+"""Traces of the runs of one method over several seeds, and the statistics of these runs."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.status import Status
 from pfbench.reporting.wording import MISSING_MARK, format_significant
-from pfbench.runs.loop.run import COMPLETED, Run
-from pfbench.runs.loop.trace import TraceRows
+from pfbench.runs.loop.run import COMPLETED, Run, Stop
 
 Array = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 LARGEST = 1e300
 """Values are clipped to this modulus, so that no difference or mean of two overflows."""
 
 QUARTILES_FROM = 5
 """Number of seeds from which a band shows quartiles; with fewer seeds it shows the range."""
+
+AS_PLANNED = frozenset({Status.FINISHED, Status.TARGET, Status.BUDGET})
+"""Statuses of a run that ended as planned: by its schedule, at its target, or by its budget."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class MedianBand:
     median: Array
     low: Array
     high: Array
-    runs: npt.NDArray[np.int64]
+    runs: Integers
 
     def thin(self, limit: int, *, log: bool = False) -> "MedianBand":
         """Return a band with at most `limit` points, which are chosen from those of this band.
@@ -83,6 +87,14 @@ class FinalSummary:
     runs: int
     planned_runs: int
 
+    @classmethod
+    def from_values(cls, median: float, values: Array, planned_runs: int) -> "FinalSummary":
+        """Return a summary of the finite values; its numbers are NaN if there is none."""
+        finite = values[np.isfinite(values)]
+        if not finite.size:
+            return cls(math.nan, math.nan, math.nan, 0, planned_runs)
+        return cls(median, float(finite.min()), float(finite.max()), finite.size, planned_runs)
+
     def __str__(self) -> str:
         return " ".join([self.median_text, *self.extent_texts])
 
@@ -111,178 +123,216 @@ def band_legend(seeds: int) -> str:
     return f"Line: median of {seeds} seeds; band: the middle half of them (quartiles)."
 
 
-def trace_column(run: Run, name: str) -> Array:
-    """Return a column of the trace as an array, with NaN for missing values.
+@dataclass(frozen=True, eq=False)
+class SeedTraces:
+    """Traces of the runs of one method at one setting, as one array.
 
-    The array is empty if the trace lacks the column.
-    """
-    if name not in run.columns:
-        return np.empty(0)
-    index, rows = run.columns.index(name), run.rows
-    if isinstance(rows, TraceRows):
-        return rows.numbers[:, index]
-    return np.array([row[index] for row in rows], dtype=float)  # of None it makes NaN
-
-
-def final_value(run: Run, measure: str) -> float:
-    """Return the last recorded value of a measure; infinite if the run did not complete."""
-    if run.status not in COMPLETED:
-        return math.inf
-    values = trace_column(run, measure)
-    recorded = values[~np.isnan(values)]
-    return float(recorded[-1]) if recorded.size else math.inf
-
-
-def trace_array(run: Run) -> Array:
-    """Return the trace of a run as an array of shape (rows, columns)."""
-    return np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
-
-
-def median_band(runs: Sequence[Run], axis: str, measure: str) -> MedianBand:
-    """Return the median and band of a measure over runs, as functions of a count or of seconds.
-
-    If all runs have equal counts at each recorded iteration, the grid consists of the recorded
-    iterations, and nothing is interpolated. The same grid is used for seconds; x is then the
-    median over the runs at each iteration. Otherwise, the grid consists of all recorded counts,
-    and the values of each run are interpolated linearly.
-
-    After its end, a completed run has its last value, and a failed run has no value.
-
-    Parameters
+    Attributes
     ----------
     runs
-        Runs of one algorithm at one setting.
-    axis
-        A count of `pfbench.base.counts.COUNTED`, or ``"seconds"``.
-    measure
-        A column of the traces.
+        The runs, one for each seed.
+    columns
+        Names of the columns of any of the traces.
+    numbers
+        All rows, those of the first run first, shape (rows, columns); NaN for missing values.
+    run_of_row
+        Index of the run to which each row belongs.
     """
-    spent = find_common_calls_by_iteration(runs, axis)
-    curves = _run_curves(runs, "iteration" if spent else axis, measure)
-    grid = np.unique(np.concatenate([np.empty(0), *(point for point, _ in curves)]))
-    if grid.size == 0:
-        empty = np.empty(0)
-        return MedianBand(empty, empty, empty, empty, np.empty(0, dtype=np.int64))
-    if all(point.size == grid.size for point, _ in curves):
-        y = np.stack([values for _, values in curves])  # nothing is interpolated
-    else:
-        y = np.stack(
-            [
-                _interpolate_linearly_on_grid(grid, *curve, run)
-                for run, curve in zip(runs, curves, strict=True)
-            ]
-        )
-    x = np.array([spent[point] for point in grid]) if spent else grid
-    ends = (25, 75) if len(runs) >= QUARTILES_FROM else (0, 100)
-    number = np.isfinite(y).sum(axis=0)
-    percentile = np.percentile if (number == len(runs)).all() else np.nanpercentile  # far slower
-    low, median, high = percentile(y, [ends[0], 50, ends[1]], axis=0)
-    return MedianBand(np.maximum.accumulate(x), median, low, high, number)
+
+    runs: Sequence[Run]
+    columns: tuple[str, ...]
+    numbers: Array
+    run_of_row: Integers
+
+    @classmethod
+    def from_runs(cls, runs: Sequence[Run]) -> "SeedTraces":
+        """Return the traces of some runs."""
+        columns = tuple(dict.fromkeys(name for run in runs for name in run.columns))
+        parts = [_complete_columns(run, columns) for run in runs]
+        numbers = np.concatenate([np.empty((0, len(columns))), *parts])
+        return cls(runs, columns, numbers, np.repeat(np.arange(len(runs)), list(map(len, parts))))
+
+    def column(self, name: str) -> Array:
+        """Return a column of all rows; all values are NaN if no trace has the column."""
+        if name not in self.columns:
+            return np.full(len(self.numbers), np.nan)
+        return self.numbers[:, self.columns.index(name)]
+
+    def with_column(self, name: str, values: Array) -> "SeedTraces":
+        """Return the traces with one more column."""
+        numbers = np.column_stack([self.numbers, values])
+        return replace(self, columns=(*self.columns, name), numbers=numbers)
+
+    def select_rows(self, rows: "npt.NDArray[np.bool_]") -> "SeedTraces":
+        """Return the traces with only the rows for which `rows` is true."""
+        return replace(self, numbers=self.numbers[rows], run_of_row=self.run_of_row[rows])
+
+    def first_rows(self, rows: "npt.NDArray[np.bool_]") -> Integers:
+        """Return, for each run, the index of its first row for which `rows` is true, or -1."""
+        indices = np.flatnonzero(rows)
+        runs, first = np.unique(self.run_of_row[indices], return_index=True)
+        result = np.full(len(self.runs), -1)
+        result[runs] = indices[first]
+        return result
+
+    def first_rows_within(self, target: Stop) -> Integers:
+        """Return, for each run, the index of its first row that reaches a target, or -1."""
+        values = self.column(target.measure)
+        return self.first_rows((-np.inf < values) & (values <= target.target))  # never if NaN
+
+    def last_rows(self, rows: "npt.NDArray[np.bool_]") -> Integers:
+        """Return, for each run, the index of its last row for which `rows` is true, or -1."""
+        indices = np.flatnonzero(rows)
+        result = np.full(len(self.runs), -1)
+        result[self.run_of_row[indices]] = indices  # the last assignment counts
+        return result
+
+    @cached_property
+    def is_completed(self) -> "npt.NDArray[np.bool_]":
+        """Whether each run has an answer that no larger budget would change."""
+        return np.array([run.status in COMPLETED for run in self.runs], dtype=bool)
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether the runs differ in nothing but their seconds.
+
+        False for a single run, and for runs without a recorded row.
+        """
+        first, *rest = self.runs
+        if not rest or not first.rows:
+            return False
+        facts = first.columns, first.counts, first.status, len(first.rows)
+        if any((r.columns, r.counts, r.status, len(r.rows)) != facts for r in rest):
+            return False
+        names = [index for index, name in enumerate(self.columns) if name != "seconds"]
+        by_run = self.numbers[:, names].reshape(len(self.runs), -1)
+        return all(np.array_equal(by_run[0], other, equal_nan=True) for other in by_run[1:])
+
+    def final_values(self, measure: str) -> Array:
+        """Return the last recorded value of each run; infinite if the run did not complete."""
+        values = self.column(measure)
+        last = self.last_rows(~np.isnan(values))
+        return np.where(self.is_completed, np.append(values, np.inf)[last], np.inf)
+
+    def final_summary(self, measure: str) -> FinalSummary:
+        """Return statistics of the last finite values of the completed runs."""
+        values = self.column(measure)
+        last = self.last_rows(np.isfinite(values))
+        ends = values[last[self.is_completed & (last >= 0)]].clip(-LARGEST, LARGEST)
+        median = float(np.median(ends)) if ends.size else math.nan
+        return FinalSummary.from_values(median, ends, len(self.runs))
+
+    def start_values(self, measure: str) -> Array:
+        """Return the values at the start of the runs that have a finite value there."""
+        first = np.unique(self.run_of_row, return_index=True)[1]
+        values = self.column(measure)[first]
+        return values[np.isfinite(values)]
+
+    def median_start_value(self, measure: str) -> float:
+        """Return the median value at the start of the runs; NaN if no run has a value there."""
+        values = self.start_values(measure)
+        return float(np.median(values)) if values.size else math.nan
+
+    def median_band(self, axis: str, measure: str) -> MedianBand:
+        """Return the median and band of a measure, as functions of a count or of seconds.
+
+        If all runs have equal counts at each recorded iteration, the grid consists of the recorded
+        iterations, and nothing is interpolated. The same grid is used for seconds; x is then the
+        median over the runs at each iteration. Otherwise, the grid consists of all recorded counts,
+        and the values of each run are interpolated linearly.
+
+        After its end, a completed run has its last value, and a failed run has no value.
+
+        Parameters
+        ----------
+        axis
+            A count of `pfbench.base.counts.COUNTED`, or ``"seconds"``.
+        measure
+            A column of the traces.
+        """
+        common = self.common_calls(axis)
+        x, y, run_of_point = self._points("iteration" if common else axis, measure)
+        grid = np.unique(x)
+        if not grid.size:
+            return MedianBand(grid, grid, grid, grid, np.empty(0, dtype=np.int64))
+        if x.size == grid.size * len(self.runs):
+            values = y.reshape(len(self.runs), -1)  # nothing is interpolated
+        else:
+            ends = np.searchsorted(run_of_point, np.arange(1, len(self.runs)))
+            curves = zip(np.split(x, ends), np.split(y, ends), self.is_completed, strict=True)
+            values = np.stack([_interpolate_linearly(grid, *curve) for curve in curves])
+        if common:
+            iterations, calls = common
+            grid = calls[np.searchsorted(iterations, grid)]
+        number = np.isfinite(values).sum(axis=0)
+        ends_of_band = (25, 75) if len(self.runs) >= QUARTILES_FROM else (0, 100)
+        # The second is far slower.
+        percentile = np.percentile if (number == len(self.runs)).all() else np.nanpercentile
+        low, median, high = percentile(values, [ends_of_band[0], 50, ends_of_band[1]], axis=0)
+        return MedianBand(np.maximum.accumulate(grid), median, low, high, number)
+
+    def early_endings(self, axis: str, measure: str) -> list[RunEnding]:
+        """Return the last points of the runs that did not end as planned."""
+        early = [k for k, run in enumerate(self.runs) if run.status not in AS_PLANNED]
+        if not early:
+            return []
+        x, y, run_of_point = self._points(axis, measure)
+        last = np.full(len(self.runs), -1)
+        last[run_of_point] = np.arange(x.size)
+        return [
+            RunEnding(float(x[last[k]]), float(y[last[k]]), self.runs[k].seed, self.runs[k].status)
+            for k in early
+            if last[k] >= 0
+        ]
+
+    def common_calls(self, axis: str) -> tuple[Array, Array] | None:
+        """Return all recorded iterations, and the number of calls at each, if equal in all runs.
+
+        Return None if the runs differ, or have no row. As seconds always differ, their median over
+        the runs is returned.
+        """
+        iterations, calls = self.column("iteration"), self.column(axis)
+        order = np.argsort(iterations, kind="stable")
+        recorded, first = np.unique(iterations[order], return_index=True)
+        if not recorded.size:
+            return None
+        calls = calls[order]
+        if axis == "seconds":
+            if (np.diff(first) == calls.size // recorded.size).all():  # quicker than part by part
+                return recorded, np.median(calls.reshape(recorded.size, -1), axis=1)
+            return recorded, np.array([np.median(part) for part in np.split(calls, first[1:])])
+        least, largest = np.minimum.reduceat(calls, first), np.maximum.reduceat(calls, first)
+        return (recorded, least) if (least == largest).all() else None
+
+    def _points(self, axis: str, measure: str) -> tuple[Array, Array, Integers]:
+        """Return the x and y of the recorded points of all runs, and the index of the run of each.
+
+        Of several rows of a run at one x, only the last is included. Values beyond `LARGEST` are
+        clipped to it.
+        """
+        x, y = self.column(axis), self.column(measure)
+        finite = np.isfinite(y)
+        x, y, run_of_point = x[finite], y[finite], self.run_of_row[finite]
+        last = np.ones(x.size, bool)
+        last[:-1] = (np.diff(x) > 0) | (np.diff(run_of_point) > 0)
+        return x[last], y[last].clip(-LARGEST, LARGEST), run_of_point[last]
 
 
-AS_PLANNED = frozenset({Status.FINISHED, Status.TARGET, Status.BUDGET})
-"""Statuses of a run that ended as planned."""
+def _complete_columns(run: Run, columns: tuple[str, ...]) -> Array:
+    """Return the trace of a run with the given columns; those that it lacks are NaN."""
+    numbers = np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
+    if run.columns == columns:
+        return numbers
+    complete = np.full((len(numbers), len(columns)), np.nan)
+    complete[:, [columns.index(name) for name in run.columns]] = numbers
+    return complete
 
 
-def early_endings(runs: Sequence[Run], axis: str, measure: str) -> list[RunEnding]:
-    """Return the last points of the runs that did not end as planned.
-
-    A run ends as planned if it ends by its schedule, at its target, or by its budget.
-    """
-    early = [run for run in runs if run.status not in AS_PLANNED]
-    return [
-        RunEnding(float(x[-1]), float(y[-1]), run.seed, run.status)
-        for run, (x, y) in zip(early, _run_curves(early, axis, measure), strict=True)
-        if x.size
-    ]
-
-
-def final_summary(runs: Sequence[Run], measure: str) -> FinalSummary:
-    """Return statistics of the last recorded values of the completed runs."""
-    completed = [run for run in runs if run.status in COMPLETED]
-    curves = _run_curves(completed, "iteration", measure)
-    last = [values[-1] for _, values in curves if values.size]
-    if not last:
-        return FinalSummary(math.nan, math.nan, math.nan, 0, len(runs))
-    return FinalSummary(float(np.median(last)), min(last), max(last), len(last), len(runs))
-
-
-def median_start_value(runs: Sequence[Run], measure: str) -> float:
-    """Return the median over runs of a measure at the start; NaN if no run has a value there."""
-    values = [trace_column(run, measure)[:1] for run in runs]
-    existing = [value[0] for value in values if value.size and math.isfinite(value[0])]
-    return float(np.median(existing)) if existing else math.nan
-
-
-def is_deterministic(runs: Sequence[Run]) -> bool:
-    """Return whether several runs of one method differ in nothing but their seconds.
-
-    Return False for a single run, and for runs without a recorded row.
-    """
-    first, *rest = runs
-    return bool(rest and first.rows) and all(_runs_equal(first, other) for other in rest)
-
-
-def _runs_equal(first: Run, other: Run) -> bool:
-    reported = [(run.columns, run.counts, run.status, len(run.rows)) for run in (first, other)]
-    names = [name for name in first.columns if name != "seconds"]
-    return reported[0] == reported[1] and all(
-        np.array_equal(trace_column(first, name), trace_column(other, name), equal_nan=True)
-        for name in names
-    )
-
-
-def _run_curves(runs: Sequence[Run], axis: str, measure: str) -> list[tuple[Array, Array]]:
-    """Return the x and y of each run's recorded rows, with only the last row at each x.
-
-    Values beyond `LARGEST` are clipped to it.
-    """
-    if not runs:
-        return []
-    pairs = [(trace_column(run, axis), trace_column(run, measure)) for run in runs]
-    sizes = [x.size if x.size == y.size else 0 for x, y in pairs]
-    point, values = (
-        np.concatenate([column[:size] for column, size in zip(columns, sizes, strict=True)])
-        for columns in zip(*pairs, strict=True)
-    )
-    number = np.repeat(np.arange(len(runs)), sizes)
-    isfinite = np.isfinite(values)
-    point, values, number = point[isfinite], values[isfinite], number[isfinite]
-    last = np.ones(point.size, bool)
-    last[:-1] = (np.diff(point) > 0) | (np.diff(number) > 0)
-    ends = np.searchsorted(number[last], np.arange(1, len(runs)))
-    columns = point[last], values[last].clip(-LARGEST, LARGEST)
-    return list(zip(*(np.split(column, ends) for column in columns), strict=True))
-
-
-def _interpolate_linearly_on_grid(grid: Array, recorded_x: Array, values: Array, run: Run) -> Array:
+def _interpolate_linearly(grid: Array, x: Array, y: Array, is_completed: bool) -> Array:
     """Return the values of a run on a grid, by linear interpolation.
 
-    Values are NaN before the first recorded row, and after the last row of a run that did not
-    complete.
+    Values are NaN before the first point, and after the last one of a run that did not complete.
     """
-    if not recorded_x.size:
+    if not x.size:
         return np.full(grid.size, np.nan)
-    after = values[-1] if run.status in COMPLETED else np.nan
-    return np.interp(grid, recorded_x, values, left=np.nan, right=after)
-
-
-def find_common_calls_by_iteration(runs: Sequence[Run], axis: str) -> dict[float, float]:
-    """Return the number of calls at each recorded iteration, if it is the same in all runs.
-
-    The result is empty if the runs differ. As seconds always differ, their median over the runs is
-    returned.
-    """
-    iterations, spent = (
-        np.concatenate([np.empty(0), *(trace_column(run, name) for run in runs)])
-        for name in ("iteration", axis)
-    )
-    recorded, number = np.unique(iterations, return_counts=True)
-    ordered = spent[np.argsort(iterations, kind="stable")]
-    by_iteration = np.split(ordered, np.cumsum(number)[:-1]) if recorded.size else []
-    if axis != "seconds" and any(
-        part[0] != part.max() or part[0] != part.min() for part in by_iteration
-    ):
-        return {}
-    medians = (float(np.median(part)) for part in by_iteration)
-    return dict(zip(recorded.tolist(), medians, strict=True))
+    return np.interp(grid, x, y, left=np.nan, right=y[-1] if is_completed else np.nan)

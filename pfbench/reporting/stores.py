@@ -9,7 +9,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -140,6 +139,10 @@ def _read_outcome(record: Record | None) -> PlanOutcome | None:
     """Return a stored run with its plan; None if it is removed, damaged or has no readable plan."""
     if record is None:
         return None
+
+    def share(value: Any) -> Any:
+        return shared.setdefault(repr(value), value)
+
     try:
         meta, trace = decode_metadata(record)
         notes = meta.get("notes", {})
@@ -155,41 +158,20 @@ _NOTES = ("best_known", "promised")
 """Names of the notes of a run that a report needs."""
 
 
-def _intern_texts(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a run's metadata, with texts shared in memory with the metadata of other runs."""
-    run = meta["run"]
-    names = ("problem", "algorithm", "schedule", "status", "stop_reason")
-    shared = {name: _intern(run[name]) for name in names}
-    shared["parameters"] = _parse_interned(json.dumps(run["parameters"]))
-    environment = _parse_interned(json.dumps(meta["environment"]))
-    return {**meta, "run": run | shared, "environment": environment}
-
-
-@lru_cache(maxsize=4096)
-def _intern(value: Any) -> Any:
-    return value
-
-
-@lru_cache(maxsize=4096)
-def _parse_interned(text: str) -> Any:
-    return json.loads(text)
-
-
-def _read_plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
+def _read_plan(run: Run, plan: Mapping[str, Any] | None, shared: dict[str, Any]) -> PlannedRun:
     """Return a run's stored plan; if it is missing or wrong, make a plan from the run itself."""
     own = PlannedRun(run.problem, run.algorithm, run.seed, (), 1)
     if plan is None:
         return PlannedRun.from_json(own.as_json())
     seed = check_integer("seed", plan.get("seed"), minimum=0)
-    stored = replace(_parse_plan(json.dumps({**plan, "seed": 0})), seed=seed)
+    seedless = {**plan, "seed": 0}
+    text = f"plan {seedless}"
+    if text not in shared:
+        shared[text] = PlannedRun.from_json(seedless)
+    stored = replace(shared[text], seed=seed)
     if (stored.problem, stored.algorithm, stored.seed) != (run.problem, run.algorithm, run.seed):
         return PlannedRun.from_json(own.as_json())
     return stored
-
-
-@lru_cache(maxsize=4096)
-def _parse_plan(text: str) -> PlannedRun:
-    return PlannedRun.from_json(json.loads(text))
 
 
 def _make_study(
@@ -225,7 +207,9 @@ def _list_measures(runs: Sequence[Run]) -> tuple[str, ...]:
 
     Return the objective if no measure is recorded.
     """
-    names = Counter(name for run in runs for name in list_measures(run.columns))
+    names = Counter[str]()
+    for columns, number in Counter(run.columns for run in runs).items():
+        names.update(dict.fromkeys(list_measures(columns), number))
     return tuple(name for name, _ in names.most_common()) or ("objective",)
 
 

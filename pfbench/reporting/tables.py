@@ -214,24 +214,26 @@ def _quote_csv(text: str) -> str:
     return f'"{escaped}"'
 
 
-MANY = 1000
-"""With more runs than this, only the first seed of each group has its command in the table."""
+MANY = 10_000
+"""Of more runs than this, the table has only the first seed of each method, and incomplete runs."""
 
 
 def run_table(results: StudyResults) -> Table:
     """Return a table of all runs with status, time, and the command that repeats the run."""
     rows: list[TableRow] = []
-    many = len(results.runs) > MANY
+    total = len(results.runs)
     for panel, group in results.iterate_groups():
         pairs = (zip(part.plans, part.runs, strict=True) for part in group.groups_by_tuning)
         for index, (plan, run) in enumerate(chain.from_iterable(pairs)):
+            if total > MANY and index and has_ended_as_planned(plan, run):
+                continue
             share = ShareOfTotal(run.oracle_seconds / run.seconds) if run.seconds else None
-            named = not many or index % len(group.runs) == 0
-            command = ShellCommand(rerun_command(plan)) if named else f"the same, seed {run.seed}"
+            command = ShellCommand(rerun_command(plan))
             cells = run.seed, run.status, run.iterations, run.seconds, share, command
             rows.append(TableRow(panel.title, group.label, cells))
     head = "seed", "status", "iterations", "seconds", "in oracles", "command"
-    note = " ".join([NOTES["runs"], *unmet_assumption_sentences(results)])
+    few = NOTES["many_runs"].format(runs=format_integer(total)) if total > MANY else ""
+    note = " ".join(filter(None, [NOTES["runs"], few, *unmet_assumption_sentences(results)]))
     return Table.from_study(results, "every run", note, head, rows)
 
 

@@ -25,9 +25,9 @@ import numpy as np
 from pfbench.base.counts import COUNTED
 from pfbench.reporting.results import RunGroup, SettingResults, StudyResults, truncate_study
 from pfbench.reporting.runtimes import Cost, make_runtimes
-from pfbench.reporting.seed_curves import Array, trace_column
+from pfbench.reporting.seed_curves import Array
 from pfbench.reporting.significance import SIGNIFICANT, holm_adjust, median, rank_side, rank_test
-from pfbench.runs.loop.run import COMPLETED, Run, Stop
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.published import CostUnit, PublishedOrdering
 from pfbench.runs.planning.study import Study
 
@@ -127,7 +127,7 @@ class OrderingUnit:
     def charges(self, group: RunGroup) -> bool:
         """Return whether a group's runs have a positive cost, or the cost includes seconds."""
         price = self.prices[group.label]
-        return self.is_timed or any(price.total_cost(run) > 0.0 for run in group.runs)
+        return self.is_timed or bool((price.totals(group.traces) > 0.0).any())
 
 
 @dataclass(frozen=True)
@@ -311,9 +311,8 @@ def _test_pair(
 
 def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) -> bool:
     """Return whether a method's final median equals its median at the start of the runs."""
-    columns = [trace_column(run, ordering.measure) for run in group.runs]
-    starts = [column[0] for column in columns if column.size]
-    return ordering.target is None and bool(starts) and math.isclose(value, median(starts))
+    starts = group.traces.start_values(ordering.measure)
+    return ordering.target is None and bool(starts.size) and math.isclose(value, median(starts))
 
 
 def _pair_samples_and_calls_spent(
@@ -324,24 +323,17 @@ def _pair_samples_and_calls_spent(
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)
         x, y = (
-            make_runtimes(group.select_tuned_runs(target).runs, target, price).calls
+            make_runtimes(group.select_tuned_runs(target).traces, target, price).calls
             for group, price in groups
         )
         return x, y, max(median(x), median(y))
 
     def values_within(limit: float) -> list[Array]:
-        return [
-            np.array([_final_value_within(run, ordering.measure, price, limit) for run in g.runs])
-            for g, price in groups
-        ]
+        return [_final_values_within(g, ordering.measure, price, limit) for g, price in groups]
 
-    ended = (
-        price.total_cost(run)
-        for group, price in groups
-        for run in group.runs
-        if run.status in COMPLETED
-    )
-    limit = min(ended, default=0.0)
+    ended = [price.totals(group.traces)[group.traces.is_completed] for group, price in groups]
+    limit = float(np.concatenate(ended).min(initial=math.inf))
+    limit = limit if math.isfinite(limit) else 0.0  # no run completed
     x, y = values_within(limit)
     first = np.concatenate(values_within(0.0))
     unit = ROUNDING * np.abs(first[np.isfinite(first)]).max(initial=0.0)
@@ -349,16 +341,13 @@ def _pair_samples_and_calls_spent(
     return (unit * np.round(x / unit), unit * np.round(y / unit), limit) if unit else (x, y, limit)
 
 
-def _final_value_within(run: Run, measure: str, price: Cost, limit: float) -> float:
-    """Return the last value of a measure that a run recorded at a cost of at most `limit`.
+def _final_values_within(group: RunGroup, measure: str, price: Cost, limit: float) -> Array:
+    """Return the last value of a measure that each run recorded at a cost of at most `limit`.
 
     The value is infinite if none is recorded there, or if the run did not complete.
     """
-    spent, values = price.cost_along_trace(run), trace_column(run, measure)
-    if run.status not in COMPLETED or spent.size != values.size:
-        return math.inf
-    value = values[(spent <= limit) & ~np.isnan(values)]
-    return float(value[-1]) if value.size else math.inf
+    traces = group.traces
+    return traces.select_rows(price.along_traces(traces) <= limit).final_values(measure)
 
 
 def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]:

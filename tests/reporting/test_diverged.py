@@ -12,7 +12,7 @@ from made_runs import HUGE, SEEDS, WILD, figure_data, group, results, run
 
 from pfbench.reporting.panels import BEYOND, compute_figure, linear_ticks, log_ticks
 from pfbench.reporting.results import StudyResults
-from pfbench.reporting.seed_curves import final_summary, median_band
+from pfbench.reporting.seed_curves import SeedTraces
 from pfbench.reporting.svg import curves_drawing, render
 
 STEADY = (1.0, 0.1, 1e-2, 1e-3)
@@ -92,10 +92,11 @@ def test_an_error_that_grows_to_its_usual_size_is_shown(values):
 def test_bands_and_medians_of_the_largest_numbers_are_finite(values):
     runs = [run([1.0, values[1]], seed=seed, status="finished") for seed in range(8)]
     runs[0] = run([1.0, -values[1]], seed=0, status="finished")
-    found = median_band(runs, "sfo", "m")
+    traces = SeedTraces.from_runs(runs)
+    found = traces.median_band("sfo", "m")
     for line in (found.low, found.median, found.high):
         assert np.isfinite(line).all()
-    assert math.isfinite(final_summary(runs, "m").median)
+    assert math.isfinite(traces.final_summary("m").median)
 
 
 @pytest.mark.parametrize("values", WILD.values(), ids=WILD)

@@ -26,7 +26,7 @@ from pfbench.reporting import (
     write_report,
     writer,
 )
-from pfbench.reporting.seed_curves import median_band
+from pfbench.reporting.seed_curves import SeedTraces
 from pfbench.reporting.wording import WORDS, format_integer
 from pfbench.reporting.writer import paragraphs
 from pfbench.runs.loop.run import Stop
@@ -179,7 +179,7 @@ def test_the_page_holds_what_python_computed(page, spec, outcomes):
     assert restored(first["runs"][1]["y"]["fw_gap"]) == [2, 1, 0.5]
     group = collect_report(spec, outcomes).results[0].panels[0].groups[0]
     for measure, band in first["bands"].items():
-        expected = median_band(group.runs, "sfo", measure)
+        expected = group.traces.median_band("sfo", measure)
         for name, values in {
             "y": expected.median,
             "low": expected.low,
@@ -198,7 +198,7 @@ def test_where_runs_differ_in_their_counts_bands_are_of_each_axis():
     found = study_of(group("m", runs), targets=())
     (record,) = figure_data(found, ["m"])["studies"][0]["panels"][0]["groups"]
     assert "sfo" not in record["x"]
-    band = median_band(runs, "sfo", "m")
+    band = SeedTraces.from_runs(runs).median_band("sfo", "m")
     assert restored(record["other"]["sfo"]["m"]["x"]) == band.x.tolist()
     assert record["other"]["sfo"]["m"]["y"] == pytest.approx(band.median.tolist(), rel=1e-4)
 
@@ -206,11 +206,21 @@ def test_where_runs_differ_in_their_counts_bands_are_of_each_axis():
 def test_long_traces_are_thinned_alike_and_keep_ends_and_hits(outcomes):
     values = [1 / (k + 1) for k in range(5000)]
     long, short = (made_run(values[:rows], seed=seed) for seed, rows in enumerate((5000, 4321)))
-    kept = page_data.list_displayed_iterations([long, short], [Stop("m", 1 / 1234.5)])
+    traces = SeedTraces.from_runs([long, short])
+    kept = page_data.list_displayed_iterations(traces, [Stop("m", 1 / 1234.5)])
     assert len(kept) < page_data.ROWS + 4
-    assert {0, 1, 2, 3, 4320, 4999, 1234} <= kept
-    assert max(np.diff(sorted(kept))) < 60
-    assert page_data.list_displayed_iterations([made_run(values[:200])], []) == set(range(200))
+    assert {0, 1, 2, 3, 4320, 4999, 1234} <= {*kept}
+    assert max(np.diff(kept)) < 60
+    few = SeedTraces.from_runs([made_run(values[:200])])
+    assert page_data.list_displayed_iterations(few, []).tolist() == [*range(200)]
+
+
+def test_of_very_many_seeds_the_first_are_drawn_and_those_that_end_early(monkeypatch):
+    monkeypatch.setattr(page_data, "MOST_LINES", 2)
+    statuses = ["finished", "finished", "finished", "diverged", "finished"]
+    runs = [made_run([2.0, 1.0], seed=k, status=status) for k, status in enumerate(statuses)]
+    (record,) = figure_data(study_of(group("m", runs)), ["m"])["studies"][0]["panels"][0]["groups"]
+    assert [one["seed"] for one in record["runs"]] == [0, 1, 3]
 
 
 def test_interval_measures_say_which_end_is_shown(page):

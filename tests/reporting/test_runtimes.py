@@ -11,7 +11,7 @@ from made_runs import plan, run
 
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
-from pfbench.reporting.results import add_suboptimality, common_limits, truncate_run
+from pfbench.reporting.results import RunGroup, common_limits, truncate_run
 from pfbench.reporting.runtimes import (
     PRODUCTS,
     Cost,
@@ -21,7 +21,7 @@ from pfbench.reporting.runtimes import (
     ert_interval,
     make_runtimes,
 )
-from pfbench.reporting.seed_curves import trace_column
+from pfbench.reporting.seed_curves import SeedTraces
 from pfbench.runs.loop.run import Stop
 
 SFO = Cost.from_weights("sfo")
@@ -48,13 +48,19 @@ def known(found, spent=None):
 
 def test_a_runtime_is_what_was_spent_at_the_first_row_at_or_below_the_target():
     some = run([9, math.nan, 1.0, 5, 0.5], [0, 10, 30, 60, 100], lo=[0, 1, 2, 3, 4])
-    assert make_runtimes([some], TARGET, SFO).calls == [30]
-    assert make_runtimes([some], Stop("m", 0.99), SFO).calls == [100]
-    assert make_runtimes([some], Stop("m", 0.4), SFO).calls == [INF]
-    assert make_runtimes([some], Stop("other", 1), SFO).calls == [INF]
-    assert make_runtimes([some], TARGET, Cost.from_weights({"sfo": 2, "lo": 50})).calls == [160]
-    assert make_runtimes([some], TARGET, Cost.from_weights("seconds")).calls == [3]
-    assert make_runtimes([some], TARGET, Cost.from_weights("iteration")).calls == [2]
+    assert make_runtimes(SeedTraces.from_runs([some]), TARGET, SFO).calls == [30]
+    assert make_runtimes(SeedTraces.from_runs([some]), Stop("m", 0.99), SFO).calls == [100]
+    assert make_runtimes(SeedTraces.from_runs([some]), Stop("m", 0.4), SFO).calls == [INF]
+    assert make_runtimes(SeedTraces.from_runs([some]), Stop("other", 1), SFO).calls == [INF]
+    assert make_runtimes(
+        SeedTraces.from_runs([some]), TARGET, Cost.from_weights({"sfo": 2, "lo": 50})
+    ).calls == [160]
+    assert make_runtimes(
+        SeedTraces.from_runs([some]), TARGET, Cost.from_weights("seconds")
+    ).calls == [3]
+    assert make_runtimes(
+        SeedTraces.from_runs([some]), TARGET, Cost.from_weights("iteration")
+    ).calls == [2]
 
 
 def test_products_of_matrices_are_those_of_its_linear_minimisations():
@@ -65,9 +71,8 @@ def test_products_of_matrices_are_those_of_its_linear_minimisations():
         rows=[(*row, 15.0) for row in some.rows],
         counts=replace(some.counts, lo=4),
     )
-    assert make_runtimes([priced], TARGET, PRODUCTS).calls == [30]
-    assert PRODUCTS.total_cost(priced) == 60
-    assert PRODUCTS.total_cost(some) == 0  # not measured
+    assert make_runtimes(SeedTraces.from_runs([priced]), TARGET, PRODUCTS).calls == [30]
+    assert PRODUCTS.totals(SeedTraces.from_runs([priced, some])).tolist() == [60, 0]  # not measured
     assert (PRODUCTS.description, str(PRODUCTS), SFO.description) == (
         "products of matrices",
         "products",
@@ -79,8 +84,8 @@ def test_a_failed_run_is_charged_what_it_spent_itself_and_no_other():
     """IOHinspector charges the greatest budget of all that is shown: 1050 beside one of 1000."""
     mine = [run([5, 1], [0, 50]), run([5, 4], [0, 90], status="budget", spent=100)]
     others = [run([5, 4], [0, 900], status="budget", spent=1000)]
-    assert ert(make_runtimes(mine, TARGET, SFO)) == 150
-    everything = make_runtimes([*mine, *others], TARGET, SFO)
+    assert ert(make_runtimes(SeedTraces.from_runs(mine), TARGET, SFO)) == 150
+    everything = make_runtimes(SeedTraces.from_runs([*mine, *others]), TARGET, SFO)
     assert everything.calls_charged.tolist() == [50, 100, 1000]  # the fault would be seen
 
 
@@ -105,7 +110,7 @@ def test_the_expected_runtime_is_what_restarts_cost(pairs):
 
 def test_a_price_is_checked_and_written_in_words():
     assert str(Cost.from_weights({"sfo": 1, "lo": 50, "po": 0})) == "SFO + 50 LO"
-    assert Cost.from_weights("lo").total_cost(run([1], [4], lo=[3])) == 3
+    assert Cost.from_weights("lo").totals(SeedTraces.from_runs([run([1], [4], lo=[3])])) == [3]
     with pytest.raises(InputError, match="sfp"):
         Cost.from_weights("sfp")
     with pytest.raises(InputError, match="price of lo"):
@@ -151,7 +156,7 @@ def test_a_method_with_twice_the_budget_gains_nothing_from_it(path, data):
     seen = truncate_run(double, {"sfo": budget})
     assert seen.rows == half.rows
     target = Stop("m", data.draw(st.integers(0, 9)))
-    mine, fair = (make_runtimes([one], target, SFO) for one in (seen, half))
+    mine, fair = (make_runtimes(SeedTraces.from_runs([one]), target, SFO) for one in (seen, half))
     np.testing.assert_array_equal(mine.calls, fair.calls)
     assert mine.total_calls[0] >= fair.total_calls[0]
     assert seen.final_value("m") == half.final_value("m")
@@ -168,13 +173,12 @@ def test_the_last_value_of_a_failure_is_none():
 
 def test_suboptimality_is_the_objective_less_the_least_known():
     some = run([5, math.nan, 1.0, 0.5])
-    some = replace(some, columns=(*some.columns[:-1], "objective"), final={"objective": 0.75})
-    found = add_suboptimality(some, 1.0)
-    np.testing.assert_array_equal(trace_column(found, "suboptimality"), [4, math.nan, 0, -0.5])
-    assert found.final["suboptimality"] == -0.25  # better than was known, and shown
-    assert make_runtimes([found], Stop("suboptimality", 0.0), SFO).calls == [2]
-    assert add_suboptimality(some, None) is some
-    assert add_suboptimality(run([5.0]), 1.0).columns == run([5.0]).columns
+    some = replace(some, columns=(*some.columns[:-1], "objective"))
+    groups = [RunGroup("p", "", "a", "a", (), (some,), best) for best in ((1.0,), (None,))]
+    known, unknown = (group.traces for group in groups)
+    np.testing.assert_array_equal(known.column("suboptimality"), [4, math.nan, 0, -0.5])
+    assert make_runtimes(known, Stop("suboptimality", 0.0), SFO).calls == [2]
+    assert "suboptimality" not in unknown.columns
 
 
 # --- shares ---------------------------------------------------------------------------------------

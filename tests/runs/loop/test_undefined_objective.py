@@ -8,6 +8,7 @@ import pytest
 import pfbench as pf
 from pfbench.adapters import ScipyMinimize, from_functions
 from pfbench.reporting.runtimes import Cost, make_runtimes
+from pfbench.reporting.seed_curves import SeedTraces
 from pfbench.sets import Simplex
 
 T = np.array([0.7, 0.1, 0.1, 0.1])
@@ -52,4 +53,9 @@ def test_a_black_box_on_an_undefined_function_diverges(method):
 @pytest.mark.parametrize("value", [math.nan, -math.inf])
 def test_such_a_row_is_no_hit_of_a_comparison(value):
     run = pf.solve(on_simplex(value), METHOD, measures="objective")
-    assert make_runtimes([run], pf.Stop("objective", -1.0), Cost.from_weights("fo")).hits == 0
+    assert (
+        make_runtimes(
+            SeedTraces.from_runs([run]), pf.Stop("objective", -1.0), Cost.from_weights("fo")
+        ).hits
+        == 0
+    )
