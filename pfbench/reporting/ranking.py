@@ -101,47 +101,45 @@ Ranking = list[tuple[SettingResults, list[RankedAlgorithm]]]
 """Each panel with its algorithms in the order of their ranks."""
 
 
-def rank_algorithms(
-    results: StudyResults,
-    price: Cost | None = None,
-    *,
-    use_last_values: bool = True,
-    scored: Sequence[Sequence[ScoredAlgorithm]] | None = None,
-) -> Ranking:
+def rank_algorithms(results: StudyResults) -> Ranking:
     """Return, for each problem and setting, the algorithms in the order of their ranks.
 
-    Parameters
-    ----------
-    price
-        Cost of the calls; if not given, the price of the study, or its first kind of calls.
-    use_last_values
-        Whether algorithms that reach no target are ranked by their final values. Otherwise, they
-        have no rank.
-    scored
-        The algorithms of each panel from `score_panel`, if these were scored before.
+    They are ranked by the price of the study, or by the first kind of calls that the runs make.
     """
-    price, measure = price or ranking_price(results), find_compared_measure(results)
-    panels = scored or [score_panel(results, p.equal_count_results, price) for p in results.panels]
-    scores = [
-        [_score_algorithm(scored, measure if use_last_values else None) for scored in row]
-        for row in panels
-    ]
-    ranks = [
-        [None if score == _NO_SCORE else 1 + sum(s < score for s in row) for score in row]
-        for row in scores
-    ]
-    samples = [_score_samples(row, measure) for row in panels]
+    price, measure = ranking_price(results), find_compared_measure(results)
+    panels = [score_panel(results, panel.equal_count_results, price) for panel in results.panels]
+    scores = [[_score_algorithm(scored, measure) for scored in row] for row in panels]
+    ranks = list(map(_rank_scores, scores))
     numbers = [[np.inf if rank is None else rank for rank in row] for row in ranks]
-    leaders = significant_leaders(samples, numbers)
-    ranking = []
-    for number, (panel, row) in enumerate(zip(results.panels, panels, strict=True)):
-        score, rank, leader = scores[number], ranks[number], leaders[number]
-        ranked = [
-            _rank_group(results, row[index], rank[index], is_sole=index == leader)
-            for index in sorted(range(len(row)), key=score.__getitem__)
-        ]
-        ranking.append((panel, ranked))
-    return ranking
+    leaders = significant_leaders([_score_samples(row, measure) for row in panels], numbers)
+    return [
+        (
+            panel,
+            [
+                _rank_group(results, row[index], rank[index], is_sole=index == leader)
+                for index in sorted(range(len(row)), key=score.__getitem__)
+            ],
+        )
+        for panel, row, score, rank, leader in zip(
+            results.panels, panels, scores, ranks, leaders, strict=True
+        )
+    ]
+
+
+def rank_row(row: Sequence[ScoredAlgorithm], measure: str | None) -> list[int | None]:
+    """Return the ranks of the algorithms on one problem at one setting.
+
+    Algorithms that reach no target are ranked by their final values of the measure. Without a
+    measure, they have no rank.
+    """
+    return _rank_scores([_score_algorithm(scored, measure) for scored in row])
+
+
+def _rank_scores(scores: Sequence[Score]) -> list[int | None]:
+    return [
+        None if score == _NO_SCORE else 1 + sum(other < score for other in scores)
+        for score in scores
+    ]
 
 
 def ranking_price(results: StudyResults) -> Cost:

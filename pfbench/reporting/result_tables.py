@@ -12,7 +12,7 @@ from pfbench.reporting.comparison import (
     SettingComparison,
     compare_algorithms,
 )
-from pfbench.reporting.ranking import rank_algorithms, ranking_basis_sentence
+from pfbench.reporting.ranking import find_compared_measure, rank_row, ranking_basis_sentence
 from pfbench.reporting.results import RunGroup, StudyResults
 from pfbench.reporting.runtimes import PRODUCTS, Cost
 from pfbench.reporting.seed_curves import FinalSummary
@@ -70,22 +70,17 @@ def results_table(
         Labels of the algorithms that have a row; all if not given.
     """
     results, price = comparison.results, comparison.price
-    ranked = rank_algorithms(
-        results,
-        price,
-        use_last_values=include_last_values,
-        scored=[panel.algorithms for panel in comparison.panels],
-    )
+    ranking_measure = find_compared_measure(results) if include_last_values else None
     displayed = comparison.measures if include_last_values else ()
     rows = []
-    for panel, (_, ordered) in zip(comparison.panels, ranked, strict=True):
-        ranks = {algorithm.group.label: algorithm.rank for algorithm in ordered}
+    for panel in comparison.panels:
+        ranks = rank_row(panel.algorithms, ranking_measure)
         leaders = [*panel.leader_by_target, *(panel.leader_by_measure[name] for name in displayed)]
-        for index, scored in enumerate(panel.algorithms):
+        for index, (scored, rank) in enumerate(zip(panel.algorithms, ranks, strict=True)):
             label = scored.group.label
             if labels is None or label in labels:
                 last = (_summarise_last_value(scored, measure) for measure in displayed)
-                cells = [ranks[label], *scored.calls_until_targets, *last]
+                cells = [rank, *scored.calls_until_targets, *last]
                 best = frozenset(k for k, leader in enumerate(leaders, 1) if leader == index)
                 rows.append(TableRow(panel.panel.title, label, cells, best))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]

@@ -340,6 +340,7 @@ def first_row_beyond_limits(run: Run, limits: Limits) -> int:
     Return the number of rows if no row does.
     """
     traces = SeedTraces.from_runs([run])
-    beyond = [traces.column(name) > limit for name, limit in limits.items()]
-    rows = np.flatnonzero(np.any(beyond, axis=0)) if beyond else ()
-    return int(rows[0]) if len(rows) else len(run.rows)
+    beyond = np.zeros(len(run.rows), dtype=bool)
+    for name, limit in limits.items():
+        beyond |= traces.column(name) > limit
+    return int(beyond.argmax()) if beyond.any() else len(run.rows)

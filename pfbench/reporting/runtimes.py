@@ -121,7 +121,7 @@ def _products_per_lmo(traces: SeedTraces) -> Array:
     """Return, for each run, the matrix products in one linear minimisation; 0 if not measured."""
     first = traces.first_rows(np.ones(len(traces.numbers), bool))
     measured = np.append(traces.column("lmo_products"), np.nan)[first]
-    return np.nan_to_num(measured, nan=0.0, posinf=np.inf)
+    return np.where(np.isnan(measured), 0.0, measured)
 
 
 def _format_term(name: str, weight: float) -> str:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from pfbench.base.status import Status
 from pfbench.reporting.wording import MISSING_MARK, format_significant
 from pfbench.runs.loop.run import COMPLETED, Run, Stop
+from pfbench.runs.loop.trace import TraceRows
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -148,9 +150,12 @@ class SeedTraces:
     def from_runs(cls, runs: Sequence[Run]) -> "SeedTraces":
         """Return the traces of some runs."""
         columns = tuple(dict.fromkeys(name for run in runs for name in run.columns))
-        parts = [_complete_columns(run, columns) for run in runs]
-        numbers = np.concatenate([np.empty((0, len(columns))), *parts])
-        return cls(runs, columns, numbers, np.repeat(np.arange(len(runs)), list(map(len, parts))))
+        run_of_row = np.repeat(np.arange(len(runs)), [len(run.rows) for run in runs])
+        numbers = _find_stack([run.rows for run in runs])
+        if numbers is None or any(run.columns != columns for run in runs):
+            parts = [_complete_columns(run, columns) for run in runs]
+            numbers = np.concatenate([np.empty((0, len(columns))), *parts])
+        return cls(runs, columns, numbers, run_of_row)
 
     def column(self, name: str) -> Array:
         """Return a column of all rows; all values are NaN if no trace has the column."""
@@ -316,6 +321,39 @@ class SeedTraces:
         last = np.ones(x.size, bool)
         last[:-1] = (np.diff(x) > 0) | (np.diff(run_of_point) > 0)
         return x[last], y[last].clip(-LARGEST, LARGEST), run_of_point[last]
+
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+def stack_rows(traces: Sequence[Rows]) -> Sequence[Rows]:
+    """Return the rows of several traces as parts of one array, which takes less memory.
+
+    Rows that are no arrays, or have different columns, are returned unchanged.
+    """
+    arrays = [rows for rows in traces if isinstance(rows, TraceRows)]
+    if len(arrays) < len(traces) or len({rows.integer_columns for rows in arrays}) != 1:
+        return traces
+    stack = np.concatenate([rows.numbers for rows in arrays])
+    ends = np.cumsum([len(rows) for rows in arrays])
+    return [TraceRows(part, arrays[0].integer_columns) for part in np.split(stack, ends[:-1])]
+
+
+def _find_stack(traces: Sequence[Rows]) -> Array | None:
+    """Return the array of which the traces are all parts, in this order, if there is one."""
+    recorded = [rows for rows in traces if len(rows)]
+    arrays = [rows.numbers for rows in recorded if isinstance(rows, TraceRows)]
+    stack = arrays[0].base if arrays and len(arrays) == len(recorded) else None
+    if stack is None or any(array.base is not stack for array in arrays):
+        return None
+    starts = np.cumsum([0, *map(len, arrays)]) * stack.strides[0] + _address(stack)
+    is_stack = len(stack) == sum(map(len, arrays)) and [*map(_address, arrays)] == [*starts[:-1]]
+    return stack if is_stack else None
+
+
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _complete_columns(run: Run, columns: tuple[str, ...]) -> Array:

@@ -5,12 +5,11 @@ than the other, Annals of Mathematical Statistics 18 (1947); S. Holm, A simple s
 rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,17 +43,15 @@ def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
     The result is -1 for the first, 1 for the second, and 0 for neither. Holm's correction is over
     all tested pairs. Two deterministic samples are compared as numbers, without a test.
     """
-    sides = [_rank_side_or_zero(sample, other) for sample, other in pairs]
-    tested = [
-        index
+    tests = {
+        index: _p_value(sample, other)
         for index, (sample, other) in enumerate(pairs)
         if not (sample.is_deterministic and other.is_deterministic)
-    ]
-    corrected = dict(
-        zip(tested, holm_adjust(_pair_p_values([pairs[index] for index in tested])), strict=True)
-    )
+    }
+    corrected = dict(zip(tests, holm_adjust([*tests.values()]), strict=True))
     return [
-        side if corrected.get(index, 0.0) <= SIGNIFICANT else 0 for index, side in enumerate(sides)
+        rank_side(sample.values, other.values) if corrected.get(index, 0.0) <= SIGNIFICANT else 0
+        for index, (sample, other) in enumerate(pairs)
     ]
 
 
@@ -98,30 +95,18 @@ def _sole_minimum(row: Sequence[SeedSample], displayed: Sequence[float]) -> int 
     return lowest[0] if len(lowest) == 1 else None
 
 
-def _rank_side_or_zero(sample: SeedSample, other: SeedSample) -> int:
-    is_compared = sample.values.size and other.values.size
-    return rank_side(sample.values, other.values) if is_compared else 0
+def _p_value(sample: SeedSample, other: SeedSample) -> float:
+    """Return the p-value of a rank test, or of a sign test if one sample is deterministic.
 
-
-def _pair_p_values(pairs: Sequence[Pair]) -> list[float]:
-    """Return the p-value of each pair of samples.
-
-    It is from a sign test if one of the samples is deterministic, and from a rank test otherwise.
+    It is 1 if a sample is empty.
     """
-    is_fixed = [sample.is_deterministic or other.is_deterministic for sample, other in pairs]
-    varying = [pair for pair, fixed in zip(pairs, is_fixed, strict=True) if not fixed]
-    by_rank = iter(rank_tests([(sample.values, other.values) for sample, other in varying]))
-    return [
-        _p_value_against_constant(*pair) if fixed else next(by_rank)
-        for pair, fixed in zip(pairs, is_fixed, strict=True)
-    ]
-
-
-def _p_value_against_constant(sample: SeedSample, other: SeedSample) -> float:
-    fixed, varying = (sample, other) if sample.is_deterministic else (other, sample)
-    if not (fixed.values.size and varying.values.size):
+    if not (sample.values.size and other.values.size):
         return 1.0
-    return sign_test(varying.values, float(fixed.values[0]))
+    if sample.is_deterministic:
+        return sign_test(other.values, float(sample.values[0]))
+    if other.is_deterministic:
+        return sign_test(sample.values, float(other.values[0]))
+    return rank_test(sample.values, other.values)
 
 
 def sign_test(x: Array, tested_median: float) -> float:
@@ -141,47 +126,21 @@ def rank_test(x: Array, y: Array) -> float:
     The test is exact even with ties, which occur whenever several runs miss a target. It assumes
     that, given the values, each way to divide them into two samples is equally probable. Beyond
     100 values, scipy's approximation is used. Infinite values are greater than all others, and
-    equal to each other.
+    equal to each other. The p-value is 1 if a sample is empty.
     """
-    return rank_tests([(x, y)])[0]
+    if not (x.size and y.size):
+        return 1.0
+    values = np.concatenate([x, y])
+    ordered = np.sort(values)
+    # Twice the ranks; tied numbers share their mean rank.
+    doubled = ordered.searchsorted(values, "left") + ordered.searchsorted(values, "right") + 1
+    if values.size > _EXACT:
+        from scipy.stats import mannwhitneyu  # a second of the processor
 
-
-def rank_tests(pairs: Sequence[tuple[Array, Array]]) -> list[float]:
-    """Return the rank-test p-value of each pair of samples.
-
-    Pairs of equal sizes are computed together.
-    """
-    tests = [1.0] * len(pairs)
-    alike: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for index, (x, y) in enumerate(pairs):
-        if x.size and y.size:
-            alike[x.size, y.size].append(index)
-    for (size, rest), locations in alike.items():
-        values = np.array([np.concatenate(pairs[location]) for location in locations])
-        if size + rest > _EXACT:
-            from scipy.stats import mannwhitneyu, rankdata  # a second of the processor
-
-            ranks = rankdata(values, axis=1)
-            law = mannwhitneyu(ranks[:, :size], ranks[:, size:], method="asymptotic", axis=1)
-            p = np.atleast_1d(law.pvalue).tolist()
-        else:
-            doubled = _compute_doubled_ranks(values)
-            sums, patterns = doubled[:, :size].sum(axis=1), np.sort(doubled, axis=1)
-            p = [
-                float(_rank_test_p_values(tuple(pattern), size)[observed])
-                for pattern, observed in zip(patterns.tolist(), sums.tolist(), strict=True)
-            ]
-        for index, value in zip(locations, p, strict=True):
-            tests[index] = value
-    return tests
-
-
-def _compute_doubled_ranks(values: Array) -> "np.ndarray[Any, np.dtype[np.int64]]":
-    """Return twice the rank of each number in its row; tied numbers share their mean rank."""
-    ordered = zip(np.sort(values, axis=1), values, strict=True)
-    return np.stack(
-        [a.searchsorted(row, "left") + a.searchsorted(row, "right") + 1 for a, row in ordered]
-    )
+        law = mannwhitneyu(doubled[: x.size], doubled[x.size :], method="asymptotic")
+        return float(law.pvalue)
+    pattern = tuple(np.sort(doubled).tolist())
+    return float(_rank_test_p_values(pattern, x.size)[doubled[: x.size].sum()])
 
 
 @lru_cache(maxsize=512)  # few patterns of ties fill a table

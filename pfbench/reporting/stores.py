@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
@@ -16,6 +17,7 @@ from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import selector_or_name_equals
 from pfbench.reporting.report import Report, collect_report
+from pfbench.reporting.seed_curves import stack_rows
 from pfbench.reporting.wording import pluralize
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import Run, Stop, list_measures
@@ -139,10 +141,6 @@ def _read_outcome(record: Record | None) -> PlanOutcome | None:
     """Return a stored run with its plan; None if it is removed, damaged or has no readable plan."""
     if record is None:
         return None
-
-    def share(value: Any) -> Any:
-        return shared.setdefault(repr(value), value)
-
     try:
         meta, trace = decode_metadata(record)
         notes = meta.get("notes", {})
@@ -152,6 +150,20 @@ def _read_outcome(record: Record | None) -> PlanOutcome | None:
         return PlanOutcome(_read_plan(run, notes.get("plan")), replace(stored_run, run=run))
     except (DamagedFileError, InputError):
         return None
+
+
+def _share(value: Any, shared: dict[str, Any]) -> Any:
+    return shared.setdefault(repr(value), value)
+
+
+def _make_outcomes(
+    planned: Sequence[tuple[PlannedRun, StoredRun]], shared: dict[str, Any]
+) -> Iterator[PlanOutcome]:
+    """Yield the runs of one algorithm on one problem, with their traces in one array."""
+    trace_rows = stack_rows([entry.run.rows for _, entry in planned])
+    for (plan, entry), rows in zip(planned, trace_rows, strict=True):
+        run = replace(entry.run, columns=_share(entry.run.columns, shared), rows=rows)
+        yield PlanOutcome(plan, replace(entry, run=run))
 
 
 _NOTES = ("best_known", "promised")

@@ -15,7 +15,6 @@ from pfbench.reporting.significance import (
     holm_adjust,
     median,
     rank_test,
-    rank_tests,
     seeds_needed,
     sign_test,
     significant_leaders,
@@ -137,9 +136,3 @@ def test_the_sign_test_is_the_binomial_one(x):
     several = below + above
     expected = stats.binomtest(below, several).pvalue if several else 1.0
     assert sign_test(np.array(x), 3.0) == pytest.approx(expected)
-
-
-@given(st.lists(st.tuples(few, few), max_size=8))
-def test_many_at_once_are_as_one_by_one(pairs):
-    arrays = [(np.array(x), np.array(y)) for x, y in pairs]
-    assert rank_tests(arrays) == [rank_test(x, y) for x, y in arrays]
