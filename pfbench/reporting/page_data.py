@@ -113,21 +113,21 @@ class _StudyData:
         self._rates = figure_rates(results, rates)
         self._panels = [panel.equal_count_results for panel in results.panels]
         groups = [group for panel in self._panels for group in panel.groups]
-        self._traces = {group: self._displayed_traces(group) for group in groups}
+        self._traces = {group: self._select_displayed_traces(group) for group in groups}
         self._lines = {
             (group, m): panels.make_panel_line(group.label, traces, "iteration", m)
             for group, traces in self._traces.items()
             for m in self._measures
         }
 
-    def _displayed_traces(self, group: RunGroup) -> SeedTraces:
+    def _select_displayed_traces(self, group: RunGroup) -> SeedTraces:
         """Return the displayed rows of an algorithm's traces, with their cost if there is a price.
 
         The runs are truncated to equal counts.
         """
         traces = group.traces
         if self._cost is not None:
-            traces = traces.with_column(PRICE, self._cost.along_traces(traces))
+            traces = traces.with_column(PRICE, self._cost.costs_by_row(traces))
         displayed = list_displayed_iterations(traces, self._results.study.targets)
         is_displayed = np.isin(traces.column("iteration"), displayed)
         return traces if is_displayed.all() else traces.select_rows(is_displayed)
@@ -334,8 +334,8 @@ def list_displayed_iterations(traces: SeedTraces, targets: Sequence[Stop]) -> Ar
     evenly = np.linspace(0, last, ROWS // 2)
     by_factors = np.geomspace(1, last + 1, ROWS // 2) - 1
     points = np.unique(np.concatenate([evenly, by_factors]).round().astype(int))
-    hits = (traces.first_rows_within(target) for target in targets)
-    rows = np.concatenate([traces.last_rows(np.ones(len(iterations), bool)), *hits])
+    hits = (traces.find_first_rows_within(target) for target in targets)
+    rows = np.concatenate([traces.find_last_rows(np.ones(len(iterations), bool)), *hits])
     return np.union1d(recorded[points], iterations[rows[rows >= 0]])
 
 

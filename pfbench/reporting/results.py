@@ -77,8 +77,8 @@ class RunGroup:
         is_computed = SUBOPTIMALITY in traces.columns or OBJECTIVE not in traces.columns
         if is_computed or not self.best_known or set(self.best_known) == {None}:
             return traces
-        least = np.array(self.best_known, dtype=float)  # NaN for None
-        values = traces.column(OBJECTIVE) - least[traces.run_of_row]
+        best_values = np.array(self.best_known, dtype=float)  # NaN for None
+        values = traces.column(OBJECTIVE) - best_values[traces.run_of_row]
         return traces.with_column(SUBOPTIMALITY, values)
 
     @cached_property
@@ -340,7 +340,7 @@ def first_row_beyond_limits(run: Run, limits: Limits) -> int:
     Return the number of rows if no row does.
     """
     traces = SeedTraces.from_runs([run])
-    beyond = np.zeros(len(run.rows), dtype=bool)
+    is_exceeded = np.zeros(len(run.rows), dtype=bool)
     for name, limit in limits.items():
-        beyond |= traces.column(name) > limit
-    return int(beyond.argmax()) if beyond.any() else len(run.rows)
+        is_exceeded |= traces.column(name) > limit
+    return int(is_exceeded.argmax()) if is_exceeded.any() else len(run.rows)

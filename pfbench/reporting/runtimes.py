@@ -88,7 +88,7 @@ class Cost:
         """Name of the cost for sentences, such as ``SFO + 50 LO calls``."""
         return "products of matrices" if self == PRODUCTS else f"{self} calls"
 
-    def along_traces(self, traces: SeedTraces) -> Array:
+    def costs_by_row(self, traces: SeedTraces) -> Array:
         """Return the cost up to each recorded row; NaN if the traces lack a needed column."""
         terms = [
             weight * _products_per_lmo(traces)[traces.run_of_row] * traces.column("lo")
@@ -119,7 +119,7 @@ PRODUCTS = Cost.from_weights("products")
 
 def _products_per_lmo(traces: SeedTraces) -> Array:
     """Return, for each run, the matrix products in one linear minimisation; 0 if not measured."""
-    first = traces.first_rows(np.ones(len(traces.numbers), bool))
+    first = traces.find_first_rows(np.ones(len(traces.numbers), bool))
     measured = np.append(traces.column("lmo_products"), np.nan)[first]
     return np.where(np.isnan(measured), 0.0, measured)
 
@@ -173,7 +173,7 @@ class Runtimes:
 
 def make_runtimes(traces: SeedTraces, target: Stop, price: Cost) -> Runtimes:
     """Return, for each run, the cost until it reaches a target."""
-    costs = np.append(price.along_traces(traces), np.inf)[traces.first_rows_within(target)]
+    costs = np.append(price.costs_by_row(traces), np.inf)[traces.find_first_rows_within(target)]
     return Runtimes(np.where(np.isnan(costs), np.inf, costs), price.totals(traces))
 
 

@@ -172,7 +172,7 @@ class SeedTraces:
         """Return the traces with only the rows for which `rows` is true."""
         return replace(self, numbers=self.numbers[rows], run_of_row=self.run_of_row[rows])
 
-    def first_rows(self, rows: "npt.NDArray[np.bool_]") -> Integers:
+    def find_first_rows(self, rows: "npt.NDArray[np.bool_]") -> Integers:
         """Return, for each run, the index of its first row for which `rows` is true, or -1."""
         indices = np.flatnonzero(rows)
         runs, first = np.unique(self.run_of_row[indices], return_index=True)
@@ -180,12 +180,12 @@ class SeedTraces:
         result[runs] = indices[first]
         return result
 
-    def first_rows_within(self, target: Stop) -> Integers:
+    def find_first_rows_within(self, target: Stop) -> Integers:
         """Return, for each run, the index of its first row that reaches a target, or -1."""
         values = self.column(target.measure)
-        return self.first_rows((-np.inf < values) & (values <= target.target))  # never if NaN
+        return self.find_first_rows((-np.inf < values) & (values <= target.target))  # never if NaN
 
-    def last_rows(self, rows: "npt.NDArray[np.bool_]") -> Integers:
+    def find_last_rows(self, rows: "npt.NDArray[np.bool_]") -> Integers:
         """Return, for each run, the index of its last row for which `rows` is true, or -1."""
         indices = np.flatnonzero(rows)
         result = np.full(len(self.runs), -1)
@@ -216,13 +216,13 @@ class SeedTraces:
     def final_values(self, measure: str) -> Array:
         """Return the last recorded value of each run; infinite if the run did not complete."""
         values = self.column(measure)
-        last = self.last_rows(~np.isnan(values))
+        last = self.find_last_rows(~np.isnan(values))
         return np.where(self.is_completed, np.append(values, np.inf)[last], np.inf)
 
     def final_summary(self, measure: str) -> FinalSummary:
         """Return statistics of the last finite values of the completed runs."""
         values = self.column(measure)
-        last = self.last_rows(np.isfinite(values))
+        last = self.find_last_rows(np.isfinite(values))
         ends = values[last[self.is_completed & (last >= 0)]].clip(-LARGEST, LARGEST)
         median = float(np.median(ends)) if ends.size else math.nan
         return FinalSummary.from_values(median, ends, len(self.runs))
@@ -306,8 +306,8 @@ class SeedTraces:
             if (np.diff(first) == calls.size // recorded.size).all():  # quicker than part by part
                 return recorded, np.median(calls.reshape(recorded.size, -1), axis=1)
             return recorded, np.array([np.median(part) for part in np.split(calls, first[1:])])
-        least, largest = np.minimum.reduceat(calls, first), np.maximum.reduceat(calls, first)
-        return (recorded, least) if (least == largest).all() else None
+        lowest, highest = np.minimum.reduceat(calls, first), np.maximum.reduceat(calls, first)
+        return (recorded, lowest) if (lowest == highest).all() else None
 
     def _points(self, axis: str, measure: str) -> tuple[Array, Array, Integers]:
         """Return the x and y of the recorded points of all runs, and the index of the run of each.

@@ -347,7 +347,7 @@ def _final_values_within(group: RunGroup, measure: str, price: Cost, limit: floa
     The value is infinite if none is recorded there, or if the run did not complete.
     """
     traces = group.traces
-    return traces.select_rows(price.along_traces(traces) <= limit).final_values(measure)
+    return traces.select_rows(price.costs_by_row(traces) <= limit).final_values(measure)
 
 
 def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]:
