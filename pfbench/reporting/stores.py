@@ -180,7 +180,7 @@ def _read_plan(run: Run, plan: Mapping[str, Any] | None, shared: dict[str, Any])
     text = f"plan {seedless}"
     if text not in shared:
         shared[text] = PlannedRun.from_json(seedless)
-    stored = replace(shared[text], seed=seed)
+    stored: PlannedRun = replace(shared[text], seed=seed)
     if (stored.problem, stored.algorithm, stored.seed) != (run.problem, run.algorithm, run.seed):
         return PlannedRun.from_json(own.as_json())
     return stored
