@@ -26,7 +26,7 @@ from pfbench.runs.planning.spec_text import make_labels
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import Setting
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.serialization import Record, decode_metadata, make_stored_run
+from pfbench.runs.storage.serialization import Record, StoredRun, decode_metadata, make_stored_run
 from pfbench.runs.storage.store import Store
 
 _SEED = re.compile(r"(?<=[\[,])seed=(\d{1,18})(?=[,\]])")
@@ -99,9 +99,14 @@ def load_stored_report(
     number = len(rows)
     del rows, requests  # of very many runs, a hundred bytes each
     order = sorted(longest, key=lambda request: (request[1], request[0], request[2]))
-    records = store.read_runs([longest[request] for request in order])
-    read = zip(order, map(_read_outcome, records), strict=True)
-    outcomes = {request: outcome for request, outcome in read if outcome is not None}
+    outcomes: dict[tuple[str, str, int], PlanOutcome] = {}
+    shared: dict[str, Any] = {}
+    for _, group in groupby(order, key=lambda request: request[:2]):
+        requested = list(group)
+        records = store.read_runs([longest[request] for request in requested])
+        read = zip(requested, (_read_run(record, shared) for record in records), strict=True)
+        existing = {request: planned for request, planned in read if planned is not None}
+        outcomes |= zip(existing, _make_outcomes(list(existing.values()), shared), strict=True)
     if not outcomes:
         raise InputError(f"no run in {store.folder} can be read: use `pfbench store check`.")
     description = f"{pluralize(len(outcomes), 'run')} as stored; none was made for this report."
@@ -137,17 +142,23 @@ def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
     }
 
 
-def _read_outcome(record: Record | None) -> PlanOutcome | None:
-    """Return a stored run with its plan; None if it is removed, damaged or has no readable plan."""
+def _read_run(record: Record | None, shared: dict[str, Any]) -> tuple[PlannedRun, StoredRun] | None:
+    """Return a stored run with its plan; None if it is removed, damaged or has no readable plan.
+
+    Parts of the metadata that are equal in many runs are one object, which `shared` keeps.
+    """
     if record is None:
         return None
     try:
         meta, trace = decode_metadata(record)
-        notes = meta.get("notes", {})
-        meta["notes"] = {name: notes[name] for name in _NOTES if name in notes}
-        stored_run = make_stored_run(record.key, _intern_texts(meta), trace)
-        run = replace(stored_run.run, columns=_intern(stored_run.run.columns))
-        return PlanOutcome(_read_plan(run, notes.get("plan")), replace(stored_run, run=run))
+        fields, notes = meta["run"], meta.get("notes", {})
+        for name in ("problem", "algorithm", "parameters", "schedule", "status", "stop_reason"):
+            fields[name] = _share(fields[name], shared)
+        environment = _share(meta["environment"], shared)
+        needed = _share({name: notes[name] for name in _NOTES if name in notes}, shared)
+        meta = {"run": fields, "environment": environment, "notes": needed}
+        entry = make_stored_run(record.key, meta, trace)
+        return _read_plan(entry.run, notes.get("plan"), shared), entry
     except (DamagedFileError, InputError):
         return None
 
