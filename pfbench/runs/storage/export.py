@@ -28,7 +28,7 @@ from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import Setting
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.entry_list import Row, gc_disabled
+from pfbench.runs.storage.entry_list import Row
 from pfbench.runs.storage.serialization import INTEGERS, StoredTrace, decode_metadata
 from pfbench.runs.storage.store import Store
 
@@ -325,8 +325,7 @@ def export(
         if any(folder.iterdir()):
             raise InputError(f"the folder {folder} is not empty: choose another with -o.")
         selected = Export(store, sorted(rows, key=_sort_key), folder, names, raw)
-        with gc_disabled():
-            return FORMATS[form](selected), Counter(selected.omitted.values())
+        return FORMATS[form](selected), Counter(selected.omitted.values())
     except OSError as error:
         raise StorageError(
             f"the export could not be written to {folder} ({error.strerror}): free some space, or "

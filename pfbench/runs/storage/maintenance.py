@@ -27,7 +27,6 @@ from pfbench.runs.storage.database import (
     lock_folder,
     translate_errors,
 )
-from pfbench.runs.storage.entry_list import gc_disabled
 from pfbench.runs.storage.field_types import list_type, text
 from pfbench.runs.storage.serialization import Record, StoredRun, decode, decode_metadata
 from pfbench.runs.storage.store import Store, WriteBatch
@@ -90,14 +89,13 @@ def _check_each(
     store: Store, progress: Progress
 ) -> tuple[int, list[tuple[Record, DamagedFileError]]]:
     number, damages = 0, []
-    with gc_disabled():
-        for record in store.records():
-            progress()
-            number += 1
-            try:
-                decode_metadata(record)
-            except DamagedFileError as damage:
-                damages.append((record, damage))
+    for record in store.records():
+        progress()
+        number += 1
+        try:
+            decode_metadata(record)
+        except DamagedFileError as damage:
+            damages.append((record, damage))
     return number, damages
 
 
