@@ -199,7 +199,7 @@ class CandidateAgainstRivals:
         return "methods that never project" if self.not_comparable else "methods"
 
     @cached_property
-    def duels(self) -> list[Duel]:
+    def duels_with_best_rival(self) -> list[Duel]:
         """Comparisons of the candidate with its best rival, by problem, setting and target."""
         return self._duels_at_price(self.comparisons[0])
 
@@ -214,7 +214,11 @@ class CandidateAgainstRivals:
         target. A pair is not counted if the runs begin within the target, or if no method reaches
         it.
         """
-        duels = [d for d in self.duels if not (d.starts_within_target or d.is_missed_by_all)]
+        duels = [
+            d
+            for d in self.duels_with_best_rival
+            if not (d.starts_within_target or d.is_missed_by_all)
+        ]
         reached = [duel for duel in duels if duel.rank]
         first = sum(duel.calls <= duel.best_other_calls for duel in reached)
         close = sum(duel.calls <= NEAR_RATIO * duel.best_other_calls for duel in reached)
@@ -231,7 +235,9 @@ class CandidateAgainstRivals:
     def outcome_counts_sentence(self) -> str:
         """Sentence that says how often the candidate is first, nearly first, slower, or misses."""
         first, near, behind, missed = self.first_near_slower_missed
-        left = sum(d.is_missed_by_all and not d.starts_within_target for d in self.duels)
+        left = sum(
+            d.is_missed_by_all and not d.starts_within_target for d in self.duels_with_best_rival
+        )
         unreached = f" ({left} more reached by no method)" if left else ""
         return (
             f"On {pluralize(sum(self.first_near_slower_missed), 'pair')} of problem and target, by "
@@ -246,7 +252,9 @@ class CandidateAgainstRivals:
         if not self.rivals:
             return ""
         rival = self.rivals[0]
-        started = {(d.title, d.target_index) for d in self.duels if d.starts_within_target}
+        started = {
+            (d.title, d.target_index) for d in self.duels_with_best_rival if d.starts_within_target
+        }
         pairs = [
             (candidate.calls_to_target(index), its.calls_to_target(index))
             for panel in self.comparisons[0].panels
@@ -294,7 +302,7 @@ class CandidateAgainstRivals:
         """Table of expected calls of the candidate and its best rival, by problem and target."""
         comparisons = self._comparisons_in_table
         has_further = len(comparisons) > 1
-        columns = [self.duels, *map(self._duels_at_price, comparisons[1:])]
+        columns = [self.duels_with_best_rival, *map(self._duels_at_price, comparisons[1:])]
         rows = []
         for duel, *further in zip(*columns, strict=True):
             target = f"≤ {duel.target.target:g}"

@@ -221,4 +221,4 @@ def test_expected_calls_that_some_runs_miss_say_so():
     text = table_of(one)
     assert "$^{4/8}$" in text
     assert r"$\infty$" in text
-    assert math.isclose(one.duels[0].calls, (40 + 200) / 4)
+    assert math.isclose(one.duels_with_best_rival[0].calls, (40 + 200) / 4)

@@ -130,7 +130,7 @@ def _errors_and_bounds_by_array(trial: Trial, estimator: str) -> tuple[Floats, F
         )
         for row in enumerated_random.orthogonal_array(_BITS, 1 << _BITS)
     ]
-    return np.mean(squares, axis=0), _law_along_run(problem, estimator, p, T, eta, S)
+    return np.mean(squares, axis=0), _predict_errors_along_run(problem, estimator, p, T, eta, S)
 
 
 def _errors_and_bounds_over_draws(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
@@ -145,13 +145,13 @@ def _errors_and_bounds_over_draws(trial: Trial, estimator: str) -> tuple[Floats,
         return _error_norms_sq(trial, problem, S, p, T, eta, rng=rng)
 
     mean = sum(chance * square for chance, square in enumerated_random.enumerate_draws(squares))
-    return np.asarray(mean), _law_along_run(problem, estimator, p, T, eta, S)
+    return np.asarray(mean), _predict_errors_along_run(problem, estimator, p, T, eta, S)
 
 
 def _decide_sampled(trial: Trial, estimator: str) -> statistics.Decision:
     S, p, T, eta = 10, 12, 24, 1e-6
     problem = BELOW[estimator]()
-    laws = _law_along_run(problem, estimator, p, T, eta * 0.5, S)
+    laws = _predict_errors_along_run(problem, estimator, p, T, eta * 0.5, S)
     steps = laws > 0.0
 
     def ratio(seed: int) -> float:
@@ -161,7 +161,7 @@ def _decide_sampled(trial: Trial, estimator: str) -> statistics.Decision:
     return trial.decide_mean_sequentially(ratio, purpose="sampled law", batch=20, limit=200)[0]
 
 
-def _law_along_run(
+def _predict_errors_along_run(
     problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: int
 ) -> Floats:
     """Return the bound of the mean squared error at each t < T (0 at snapshots), shape (T,)."""

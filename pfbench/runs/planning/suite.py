@@ -174,7 +174,7 @@ def add_candidate(
     own = ":" in selector.name
     if not own and selector.name not in ALGORITHMS:
         raise unknown_name_error("algorithm", selector.name, ALGORITHMS)
-    labels = _candidate_labels(study, selector.name)
+    labels = _labels_of_method(study, selector.name)
     if labels and not selector.texts:
         return suite, labels
     label = selector.name.rpartition(":")[2] if own else str(selector)
@@ -197,7 +197,7 @@ def add_candidate(
     return suite.map_studies(lambda study: replace(study, tune=tune)), (tuned.tuned_label,)
 
 
-def _candidate_labels(study: Study, name: str) -> tuple[str, ...]:
+def _labels_of_method(study: Study, name: str) -> tuple[str, ...]:
     """Return the labels of all entries of a method in a study, including tuned ones."""
     named = [(entry.label, entry.selector) for entry in study.algorithms]
     named += [(method.tuned_label, method.selector) for method in study.tuned_methods]

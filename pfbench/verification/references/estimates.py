@@ -289,17 +289,17 @@ def zerosarah_from_zeros(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     x = yield
     a = np.zeros((ask.n, *x.shape))
     S = rng.integers(ask.n, size=s.batch)
-    new = _query_one_by_one(ask, S, x)
+    new = _query_gradient_rows(ask, S, x)
     g = new.mean(axis=0)
     a[S] = new
     while True:
         before, x = x, (yield g)
         S, mean = rng.integers(ask.n, size=s.batch), a.mean(axis=0)
-        old, new = _query_one_by_one(ask, S, before), _query_one_by_one(ask, S, x)
+        old, new = _query_gradient_rows(ask, S, before), _query_gradient_rows(ask, S, x)
         g = (1.0 - lam) * (g - (old - a[S]).mean(axis=0)) + lam * mean + (new - a[S]).mean(axis=0)
         a[S] = new
 
 
-def _query_one_by_one(ask: Any, S: Any, x: Any) -> Any:
+def _query_gradient_rows(ask: Any, S: Any, x: Any) -> Any:
     """Return the gradients at x of the components in S, one in each row."""
     return np.array([ask.batch(S[k : k + 1], x) for k in range(len(S))])
