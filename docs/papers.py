@@ -23,6 +23,7 @@ from pfbench.claims.catalogue import PAPERS
 from pfbench.verification.claim import KINDS, Claim, Erratum, Paper
 from pfbench.verification.dossier import CONCLUSIONS
 from pfbench.verification.instances import Instance
+from pfbench.verification.user_claims import collect_paper
 
 REPORTS = Path(__file__).parents[1] / "reports"
 MANY = 40
@@ -83,7 +84,7 @@ def claims(key: str) -> str:
     parts = [f"{_claims_in_words(paper)}; errata: {_errata_in_words(paper)}.\n"]
     for module in _files(paper):
         parts += [f"## {safe(_title(module))}\n", *_about(module)]
-        ours = [claim for claim in paper.claims if claim in getattr(module, "CLAIMS", ())]
+        ours = [claim for claim in paper.claims if claim in _claims_of(module)]
         tell = _as_tables if len(paper.claims) > MANY else _one_by_one
         parts += tell(ours, paper, instances)
         parts += [_erratum(one) for one in _errata_of(module, paper)]
@@ -117,9 +118,14 @@ def _files(paper: Paper) -> list[ModuleType]:
     stating = {
         min(order[id(one)] for one in held): module
         for module in files
-        if (held := [*getattr(module, "CLAIMS", ()), *_errata_of(module, paper)])
+        if (held := [*_claims_of(module), *_errata_of(module, paper)])
     }
     return [stating[place] for place in sorted(stating)]
+
+
+def _claims_of(module: ModuleType) -> tuple[Claim, ...]:
+    """Return the claims at the top level of a module."""
+    return collect_paper(vars(module).values()).claims
 
 
 def _errata_of(module: ModuleType, paper: Paper) -> list[Erratum]:

@@ -81,7 +81,7 @@ def test_every_claim_and_erratum_stands_in_a_page():
         one.name
         for paper in PAPERS.values()
         for module in papers._files(paper)
-        for one in (*getattr(module, "CLAIMS", ()), *papers._errata_of(module, paper))
+        for one in (*papers._claims_of(module), *papers._errata_of(module, paper))
     ]
     assert sorted(stated) == sorted([*CLAIMS, *ERRATA])
 

@@ -11,7 +11,7 @@ from pfbench.verification import statistics as st
 from pfbench.verification.statistics import decisions, means, medians
 from tools import levels
 
-CERTAIN = {"decide_exact", "decide_inequality", "decide_equality"}
+CERTAIN = {"decide_deviations", "decide_exact", "decide_inequality", "decide_equality"}
 """Rules into which no chance enters."""
 
 ON_LINES = [r for r in levels.RULES if r.name in ("`decide_median`", "`decide_exponent`")]

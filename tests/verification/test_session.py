@@ -126,7 +126,7 @@ def test_what_is_asked_without_being_declared_fails_and_violates_nothing():
 
 
 def test_a_method_that_leaves_the_set_is_violated_not_failed():
-    verdict = judge(claim("methods-count-nfwu-svrg"), Subject(algorithm=Doubled))
+    verdict = judge(claim("methods-run-nfwu-svrg"), Subject(algorithm=Doubled))
     assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("violated", False, True)
 
 
