@@ -70,7 +70,9 @@ class StepRecord:
         """
         floats = _as_floats_or_none(self.state.estimate)
         if floats is None:
-            raise NotTestable("the method yields no gradient estimate: use State(x, at, estimate)")
+            raise NotTestable(
+                "the method yields no gradient estimate: yield State(x, at, estimate)"
+            )
         return floats
 
     @property

@@ -165,7 +165,7 @@ def test_an_estimate_minimised_a_step_ahead_is_found():
 def test_what_is_not_told_is_asked_for():
     (step,) = followed(lambda ask, x, rng: iter([pf.State(x)]))
     for missing in ("estimate_point", "estimate", "estimate_yielded"):
-        with pytest.raises(NotTestable, match=r"use State\(x, at"):
+        with pytest.raises(NotTestable, match=r"yield State\(x, at"):
             getattr(step, missing)
 
 

@@ -272,7 +272,7 @@ class MethodOnInstance(MethodOnProblem):
         """Yield (point, estimate) pairs: the gradient estimates of a run, each with its point."""
         for x, state in self.run(rng):
             if state.estimate is None:
-                raise Skip("the method yields no gradient estimate: use State(x, at, estimate)")
+                raise Skip("the method yields no gradient estimate: yield State(x, at, estimate)")
             yield np.array(x if state.at is None else state.at), np.array(state.estimate)
 
     def bound_value(self, *t: int) -> Any:
