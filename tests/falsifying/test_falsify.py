@@ -401,7 +401,7 @@ def test_known_hard_instances_are_tried_and_nearly_attain_bounds(name, ratio):
 def test_a_search_ends_by_the_clock():
     start = monotonic()
     report = search_claim(edge("SLOW"), seconds=2)
-    assert monotonic() - start < 4
+    assert monotonic() - start < 10  # whole seconds for a busy machine
     assert not report.search["complete"]
     assert "ended by the time limit" in " ".join(report.lines())
 
