@@ -6,12 +6,12 @@ is quick.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import lazy_getattr, public_modules
+from pfbench.base.lazy import lazy_getattr, modules_of_public_names
 
 if TYPE_CHECKING:
     from pfbench.api import *  # noqa: F403
 
-_HOMES = public_modules(__name__, "api")
+_HOMES = modules_of_public_names(__name__, "api")
 __all__ = list(_HOMES)
 __version__ = "0.1.0"
 __getattr__ = lazy_getattr(__name__, _HOMES)

@@ -239,7 +239,7 @@ def from_loader(
         raise InputError(f"module={brief_repr(module)} must be a torch.nn.Module.")
     if not (isinstance(augment, bool) or callable(augment)):
         raise InputError(f"augment={brief_repr(augment)} must be True or a function (input, seed).")
-    dataset, collate = _split_loader(torch, data, replacement)
+    dataset, collate = _dataset_and_collate_function(torch, data, replacement)
     _check_layers(torch, module, allows_dropout=bool(augment))
     repeats = check_integer("seeds", seeds, minimum=1) if augment else 1
     count = len(dataset) * repeats
@@ -288,7 +288,9 @@ def from_loader(
     return add_norm(sampler, norm)
 
 
-def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callable[[Any], Any]]:
+def _dataset_and_collate_function(
+    torch: Any, data: Any, replacement: Any
+) -> tuple[Any, Callable[[Any], Any]]:
     """Return the data set of a loader, and the function that collates items to a batch.
 
     Raise for a loader that does not draw uniformly or independently.

@@ -59,7 +59,7 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
             partial.unlink(missing_ok=True)
 
 
-def sync_folder(folder: Path) -> None:
+def flush_folder_to_disk(folder: Path) -> None:
     """Flush the entries of a folder to the disk, if the system supports this."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
@@ -247,7 +247,7 @@ def call_and_record_files(
     )
 
 
-def find_changed_file(files: Mapping[str, str]) -> str:
+def find_changed_existing_file(files: Mapping[str, str]) -> str:
     """Return the first file whose digest has changed; an empty string if none has changed.
 
     A missing file counts as unchanged: it may be on another machine.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 
-def public_modules(package: str, listing: str = "") -> dict[str, str]:
+def modules_of_public_names(package: str, listing: str = "") -> dict[str, str]:
     """Return a dict from each public name of a package to the module that defines it.
 
     Parameters

@@ -7,7 +7,7 @@ names are loaded on first use.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import lazy_getattr, public_modules
+from pfbench.base.lazy import lazy_getattr, modules_of_public_names
 
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim as Claim
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pfbench.verification.statistics.decisions import Evidence as Evidence
     from pfbench.verification.trial import Trial as Trial
 
-_HOMES = public_modules(__name__)
+_HOMES = modules_of_public_names(__name__)
 __all__ = list(_HOMES)
 __getattr__ = lazy_getattr(__name__, _HOMES)
 

@@ -32,7 +32,7 @@ FAULTS = 20
 _SECONDS = option("S", "Time limit of a check in seconds.", default=100.0)
 
 
-def answer_old_verb(context: typer.Context) -> NoReturn:
+def refuse_removed_command(context: typer.Context) -> NoReturn:
     """Raise an error that names the command which replaces a removed one."""
     used = {"pack": "make and check", "receipt": "check", "record": "collect"}
     name = str(context.info_name)

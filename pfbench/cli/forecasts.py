@@ -100,14 +100,14 @@ def show_sweep_forecast(
     from pfbench.runs.execute import predict_origins
 
     plans = list(dict.fromkeys([*spec.search_runs(), *spec.runs()]))
-    tuned = sum(len(study.seeds) for study in spec.studies for _ in study.iterate_tuned())
+    tuned = sum(len(study.seeds) for study in spec.studies for _ in study.iterate_tuned_methods())
     origins = predict_origins(plans, folder, engine, recomputed)
     lacking = [plan for plan in plans if origins[plan] == "made"]
     settings: dict[tuple[str, str], list[PlannedRun]] = {}
     for plan in lacking:
         settings.setdefault((plan.problem, plan.algorithm), []).append(plan)
     step = max(1, -(-len(settings) // _TRIALS))
-    rows = _try_settings(list(settings.values())[::step], engine.slots, quiet=as_json)
+    rows = _estimate_by_trial_runs(list(settings.values())[::step], engine.slots, quiet=as_json)
     timed = [row for row in rows if row["seconds"] is not None]
     tried = sum(row["runs"] for row in timed)
     # Those that were not tried are taken to be like the others.
@@ -141,14 +141,14 @@ def format_origins(origins: Mapping[str, int], words: Mapping[str, str]) -> str:
     return ", ".join(f"{origins[name]:,} {word}" for name, word in words.items() if origins[name])
 
 
-def _try_settings(
+def _estimate_by_trial_runs(
     settings: "Sequence[Sequence[PlannedRun]]", slots: int, *, quiet: bool
 ) -> list[dict[str, Any]]:
     """Execute a short trial of the first run of each setting; return memory and time estimates.
 
     A setting is one problem with one algorithm, given as the list of its planned runs.
     """
-    from pfbench.runs.engines.run_task import forecast_plan
+    from pfbench.runs.engines.run_task import forecast_as_json
     from pfbench.runs.engines.workers import Task, run_tasks
 
     plans = [(runs[0], len(runs)) for runs in settings]
@@ -156,7 +156,9 @@ def _try_settings(
         {"problem": plan.problem, "algorithm": plan.algorithm, "runs": number, **_UNKNOWN}
         for plan, number in plans
     ]
-    tasks = [Task(forecast_plan, (plan,), _TRIAL_LIMIT, plan.user_code_name) for plan, _ in plans]
+    tasks = [
+        Task(forecast_as_json, (plan,), _TRIAL_LIMIT, plan.user_code_name) for plan, _ in plans
+    ]
     with StepProgress("trials", len(tasks), "trials", quiet=quiet) as steps:
         for result in run_tasks(tasks, min(slots, cpu_count()) or 1):
             rows[result.index] |= _trial_record(result)

@@ -217,7 +217,11 @@ def _describe_problem(selector: Selector) -> Described:
 
 
 def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
-    cls, parameters, problems = item.object, get_parameters(item.object), dict(_find_users(item))
+    cls, parameters, problems = (
+        item.object,
+        get_parameters(item.object),
+        dict(_find_problems_accepting(item)),
+    )
     answers = (
         [Fact("prox", _return_description(cls.prox), "prox")]
         if item.kind != "set"
@@ -239,7 +243,7 @@ def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
     return facts, [descriptions.parameter_table(parameters)] if parameters else []
 
 
-def _find_users(set_or_penalty: CatalogueItem) -> Iterator[tuple[str, str]]:
+def _find_problems_accepting(set_or_penalty: CatalogueItem) -> Iterator[tuple[str, str]]:
     """Yield the problems that accept a set or penalty, each with the parameter that selects it."""
     from pfbench.problems import PROBLEMS
 

@@ -71,16 +71,16 @@ class CommandGroup(TyperGroup):
                 terminal.print_error(
                     "another program ended a worker process: run the command again."
                 )
-            _forget_output()
+            _discard_unwritten_output()
             return FAILED
         except Exception as error:
             if os.environ.get("PFBENCH_TRACEBACK"):
                 traceback.print_exc()
-            message, status = _error_message(error)
+            message, status = _error_message_and_status(error)
             for sentence in error.messages if isinstance(error, InputErrors) else (message,):
                 terminal.print_error(sentence)
             if isinstance(error, OSError):
-                _forget_output()
+                _discard_unwritten_output()
             return status
 
 
@@ -93,13 +93,13 @@ def _is_output_closed() -> bool:
     return True
 
 
-def _forget_output() -> None:
+def _discard_unwritten_output() -> None:
     """Discard buffered output that could not be written, so that Python does not retry at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _error_message(error: Exception) -> tuple[str, int]:
+def _error_message_and_status(error: Exception) -> tuple[str, int]:
     """Return the sentence to print for an error, and the exit status."""
     if isinstance(error, PfbenchError):
         return str(error), FAILED if isinstance(error, _RAN_AND_FAILED) else BAD_INPUT
@@ -152,7 +152,7 @@ for _name in ("pack", "receipt", "record"):
         hidden=True,
         add_help_option=False,
         context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-    )(archive_command.answer_old_verb)
+    )(archive_command.refuse_removed_command)
 
 
 @app.callback(invoke_without_command=True)

@@ -17,7 +17,12 @@ from pfbench.cli import options, terminal
 from pfbench.cli.catalogue import PAPER, report_spec_paths
 from pfbench.cli.formatting import format_count, format_plural
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.report_sources import add_theory, make_reports, read_stores, report_contents
+from pfbench.cli.report_sources import (
+    add_claims_and_verdicts,
+    make_reports,
+    read_stores,
+    report_contents,
+)
 from pfbench.cli.terminal import Fact, field_table, make_table, section_with_title
 
 if TYPE_CHECKING:
@@ -106,7 +111,7 @@ def report(
         reports = [merge_reports(combine, combine, reports)]
     if not text:  # only the page tells of claims
         looked_up = [Store(folder) for folder in folders]
-        reports = [add_theory(report, looked_up) for report in reports]
+        reports = [add_claims_and_verdicts(report, looked_up) for report in reports]
     _write_or_print(reports, None if text else output, as_json=as_json)
     terminal.exit_if_failed(outcomes, ", marked in the reports")
 
@@ -227,7 +232,9 @@ def render_table(table: "Table") -> RenderableType:
     for name, rows in table.groups():
         parts += [""] if parts else []
         parts += [Text(escape_hidden(name), style="italic")] if name else []
-        parts.append(terminal.fold_table(table.head[1:], [*map(_row_texts, rows)], right=numeric))
+        parts.append(
+            terminal.split_wide_table(table.head[1:], [*map(_row_texts, rows)], right=numeric)
+        )
     note = [Text(escape_hidden(table.note), style="dim")] if table.note else []
     return section_with_title(table.caption, *parts, *note)
 

@@ -254,7 +254,7 @@ _MEASURES = {
 """For each criterion: its measure in the trace, and p if the criterion is measure <= eps^p."""
 
 
-def add_theory(report: "Report", stores: "Sequence[Store]") -> "Report":
+def add_claims_and_verdicts(report: "Report", stores: "Sequence[Store]") -> "Report":
     """Return a report with the claims about its methods, their rates, and their stored verdicts.
 
     Verdicts that the current source of pfbench has computed are looked up in the stores; no claim

@@ -427,7 +427,7 @@ def _trace_table(run: "Run") -> RenderableType | None:
     total = format_plural(len(run.rows), "row")
     title = f"trace ({len(chosen)} of {total}; --trace FILE writes all)"
     # What does not fit beside comes below, behind the first column.
-    return section_with_title(title, terminal.fold_table(names, rows, right=names))
+    return section_with_title(title, terminal.split_wide_table(names, rows, right=names))
 
 
 def _format_median_and_range(values: list[float | None]) -> tuple[str, ...]:

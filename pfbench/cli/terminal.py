@@ -321,10 +321,10 @@ def make_table(
     return table
 
 
-def fold_table(
+def split_wide_table(
     names: Sequence[str], rows: Sequence[Sequence[str | Text]], *, right: Sequence[str]
 ) -> RenderableType:
-    """Return a table that never wraps its cells.
+    """Return a table, split into several narrower tables if it does not fit the terminal.
 
     Columns that do not fit the width of the terminal follow in further tables, each of which
     repeats the first column.

@@ -193,7 +193,7 @@ _IS_SAID = "PFBENCH_NO_CODE_CACHE"
 def enable_cache(dispatcher: Any) -> None:
     """Enable numba's disk cache for a loop, or warn if no cache folder can be written."""
     try:
-        dispatcher._cache = _forgiving_cache()(dispatcher.py_func)
+        dispatcher._cache = _failure_tolerant_cache_class()(dispatcher.py_func)
     except (RuntimeError, OSError):
         warn_uncached_loops("no cache folder can be written")
 
@@ -218,7 +218,7 @@ def warn_uncached_loops(reason: str) -> None:
 
 
 @cache
-def _forgiving_cache() -> type[Any]:
+def _failure_tolerant_cache_class() -> type[Any]:
     """Return a subclass of numba's cache whose methods do not raise if the disk fails."""
     from numba.core.caching import FunctionCache
 

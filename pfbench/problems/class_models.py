@@ -26,7 +26,7 @@ from pfbench.problems.matrix_models import (
 )
 from pfbench.problems.moments import (
     eigenvalue_upper_bound,
-    failure_note,
+    failure_probability_note,
     max_quadratic_form,
     second_moment,
 )
@@ -158,7 +158,7 @@ class MulticlassLogistic(MatrixModel):
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         top, squares = self._max_moment_eigenvalue_bounds, self._row_norms_squared
-        certified = failure_note(self._data[0])
+        certified = failure_probability_note(self._data[0])
         return self._with_set_constants(
             n=(self.n, "number of rows"),
             L_f=(
@@ -367,7 +367,7 @@ class MultitaskSigmoid(MatrixModel):
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         top, squares = self._max_moment_eigenvalue_bounds, self._row_norms_squared
         longest = int(np.diff(self._data.bounds).max())
-        certified = failure_note(self._data.values[:longest])
+        certified = failure_probability_note(self._data.values[:longest])
         if certified:
             certified += " for each task"
         return self._with_set_constants(

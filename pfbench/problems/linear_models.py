@@ -23,7 +23,11 @@ from pfbench.kernels import linear
 from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, content_digest
 from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SQUARE, Loss
-from pfbench.problems.moments import eigenvalue_lower_bound, eigenvalue_upper_bound, failure_note
+from pfbench.problems.moments import (
+    eigenvalue_lower_bound,
+    eigenvalue_upper_bound,
+    failure_probability_note,
+)
 from pfbench.problems.row_data import as_csr
 from pfbench.problems.shared_terms import Drawn, SlopeSagaTable
 from pfbench.sets.body import ConvexBody
@@ -244,7 +248,7 @@ class LinearModel(FiniteSum):
             self.loss,
         )
         h = 0.0 if self.penalty is None else self.penalty.value(start)
-        certified = failure_note(self._csr)
+        certified = failure_probability_note(self._csr)
         D, exact = self.set.diameter, "exact" if self.set.diameter_is_exact else "an upper bound"
         return Constants.from_derivations(
             n=(self.n, "number of rows"),

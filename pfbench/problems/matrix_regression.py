@@ -190,7 +190,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
         It is computed on first use, if f is convex and the data are small; see `theta_hat`.
         """
-        convex = self.data.least_eigenvalue >= self.sensing_variance
+        convex = self.data.least_eigenvalue_bound >= self.sensing_variance
         if not convex or self.data.rows.size > _SMALL_ENTRIES:
             return None
         minimiser = self.theta_hat(limit=3000)
@@ -209,7 +209,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         noise in an entry of a sensing matrix.
         """
         w = self.sensing_variance
-        return max(self.data.largest_eigenvalue - w, w - self.data.least_eigenvalue)
+        return max(self.data.largest_eigenvalue - w, w - self.data.least_eigenvalue_bound)
 
     @cached_property
     def _mean_squared_smoothness(self) -> float:

@@ -60,7 +60,7 @@ def compute_restricted_convexity(data: SensingData) -> RestrictedConvexity:
     lambda_min(Sigma_x)/8 for loss (8). Then tau is a lower estimate: the largest value that
     `find_worst_direction` finds.
     """
-    own = data.least_eigenvalue - data.sensing_variance
+    own = data.least_eigenvalue_bound - data.sensing_variance
     if own > 0.0:
         words = "least eigenvalue of the Hessian: f is strongly convex on these data, tau = 0"
         return RestrictedConvexity(own, 0.0, own, words)

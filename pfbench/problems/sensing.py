@@ -218,7 +218,7 @@ class SensingData:
         return self.max_weighted_eigenvalue_bound(np.ones(self.n))
 
     @cached_property
-    def least_eigenvalue(self) -> float:
+    def least_eigenvalue_bound(self) -> float:
         """Lower bound of the smallest eigenvalue of the mean of vec(Z) vec(Z)'.
 
         The bound is 0 if n < M N, and for M N above 2500.

@@ -169,7 +169,7 @@ class TwoLayerNetwork(FiniteSum):
         R = self.second_layer_norm_bound
         if not (math.isfinite(R) and isinstance(norm, NormProduct)):
             return None
-        return self.smoothness_of_layers(norm, R), (
+        return self.layerwise_smoothness_bound(norm, R), (
             "the mean of (rho_2 sqrt h + R rho_1 |a|)^2 + (R sqrt h + |b|)(2 rho_1 rho_2 |a| + "
             f"c R rho_1^2 |a|^2), {self._location}"
         )
@@ -179,7 +179,7 @@ class TwoLayerNetwork(FiniteSum):
         R, of_layer = self.second_layer_norm_bound, isinstance(self.set, NormProduct)
         return f"on {'|x|' if self.is_bounded and not of_layer else '|W2|'} <= {R:.6g}"
 
-    def smoothness_of_layers(self, norm: NormProduct, R: float) -> float:
+    def layerwise_smoothness_bound(self, norm: NormProduct, R: float) -> float:
         """Return a smoothness bound in `norm` for all points with spectral norm |W_2| <= R."""
         rho_1, rho_2 = map(max_spectral_norm, norm.balls)
         a, b = (np.linalg.norm(rows, axis=1) for rows in (self.features, self.targets))

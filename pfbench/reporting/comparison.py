@@ -101,7 +101,7 @@ class ScoredAlgorithm:
         sample = np.empty(0) if calls.is_reached_at_no_cost else calls.calls
         return SeedSample(sample, self.groups_by_target[target_index].is_deterministic)
 
-    def sample_last_values(self, measure: str, target: float = -math.inf) -> SeedSample:
+    def sample_of_last_values(self, measure: str, target: float = -math.inf) -> SeedSample:
         """Return the final values of a measure as a sample with one value for each seed.
 
         Values below the target are replaced by the target.
@@ -249,5 +249,5 @@ def _make_values_column(
     Values at or below the target count as equal to it.
     """
     target = stop.target if stop and stop.measure == measure else -math.inf
-    samples = [algorithm.sample_last_values(measure, target) for algorithm in algorithms]
+    samples = [algorithm.sample_of_last_values(measure, target) for algorithm in algorithms]
     return samples, [max(algorithm.median(measure), target) for algorithm in algorithms]

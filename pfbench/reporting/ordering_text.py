@@ -35,7 +35,7 @@ START = " (its start)"
 """Mark of a final value that equals the value at the start of the run."""
 
 
-def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
+def sentences_on_reversed_rankings(results: Sequence[OrderingResult]) -> list[str]:
     """Return sentences on the published rankings that the runs reverse.
 
     If a paper states its unit of cost, its rankings are judged in that unit. Further sentences then
@@ -69,7 +69,7 @@ def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
     if turning := sum(TURNS in of_order for of_order in verdicts):
         verb = "depends" if turning == 1 else "depend"
         text += f" {pluralize(turning, 'order')} {verb} on the form of a method."
-    return [text, *_unit_flip_sentences(published)]
+    return [text, *_unit_reversal_sentences(published)]
 
 
 _VERDICT_VERBS = {
@@ -80,7 +80,7 @@ _VERDICT_VERBS = {
 }
 
 
-def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
+def _unit_reversal_sentences(published: Sequence[OrderingResult]) -> list[str]:
     """Return sentences on rankings that hold in one unit of cost and are reversed in another."""
     sentences = []
     for source in _group_by_attribute(published, "ordering"):
@@ -250,15 +250,17 @@ def _describe_ordering(ordering: PublishedOrdering, study: Study) -> str:
     text = ": ".join(filter(None, (source, statement)))
     return (
         f"{format_order(ordering)} in {_describe_comparison(ordering)} ({text}; "
-        f"{_describe_forms(ordering, study)})"
+        f"{_describe_variants(ordering, study)})"
     )
 
 
-def _describe_forms(ordering: PublishedOrdering, study: Study) -> str:
+def _describe_variants(ordering: PublishedOrdering, study: Study) -> str:
     """Describe with which variants of its methods a ranking is tested."""
     if ordering.stated_settings:
         return f"in the form that the paper states, “{ordering.stated_settings}”"
-    group = [name for name in dict.fromkeys(ordering.names) if len(study.expand_form(name)) > 1]
+    group = [
+        name for name in dict.fromkeys(ordering.names) if len(study.labels_of_variants(name)) > 1
+    ]
     return f"each method in its best form: {join_items(group)}" if group else "one form each"
 
 

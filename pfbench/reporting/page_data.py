@@ -237,7 +237,7 @@ class _StudyData:
         for axis in self._axes:
             if not self._makes_calls_on_axis(group, axis):
                 continue
-            if common := traces.common_calls(axis):
+            if common := traces.iterations_and_common_calls(axis):
                 shared[axis] = _encode_numbers(np.maximum.accumulate(common[1]), _digits(axis))
             elif grid.size:
                 bands = {m: traces.median_band(axis, m).thin(ROWS) for m in self._measures}

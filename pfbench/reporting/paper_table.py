@@ -132,7 +132,7 @@ def _choose_columns(
 def _make_value_cell(measure: str, scored: ScoredAlgorithm) -> _TableCell:
     median = scored.median(measure)
     text = wording.format_significant(median) if math.isfinite(median) else wording.MISSING_MARK
-    return _TableCell(scored.sample_last_values(measure), median, escape_latex(text))
+    return _TableCell(scored.sample_of_last_values(measure), median, escape_latex(text))
 
 
 def _make_calls_cell(target: int, scored: ScoredAlgorithm) -> _TableCell:

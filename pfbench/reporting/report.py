@@ -19,12 +19,12 @@ from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Spec, Study
 from pfbench.runs.planning.suite import (
     drop_methods_without_runs,
-    drop_methods_without_search,
+    drop_methods_without_trials,
     move_to_front,
     restrict_to_labels,
-    search_trials,
     suite_labels,
     suite_runs,
+    tuning_trial_runs,
 )
 
 
@@ -264,10 +264,10 @@ def compare_with_suite(
     spec = replace(spec, name=name, title=f"{labels[0]} on {suite.name}")
     existing, full_list = suite_labels(spec), list[PlanOutcome]()
     if not rerun:
-        spec = drop_methods_without_search(spec, labels, runs.find_cached)
+        spec = drop_methods_without_trials(spec, labels, runs.find_cached)
 
     def search(spec: Spec, plans: Sequence[PlannedRun]) -> Sequence[PlanOutcome]:
-        outcomes = runs.fetch(f"{name}, search", plans, search_trials(spec, labels))
+        outcomes = runs.fetch(f"{name}, search", plans, tuning_trial_runs(spec, labels))
         full_list.extend(outcomes)
         return outcomes
 

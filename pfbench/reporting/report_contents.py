@@ -50,7 +50,7 @@ class ReportPart:
     @cached_property
     def brief_sentences(self) -> list[str]:
         """Sentences on reversed published rankings, and on the methods with the fewest calls."""
-        flips = ordering_text.flip_sentences(self.ordering_results)
+        flips = ordering_text.sentences_on_reversed_rankings(self.ordering_results)
         return [*flips, *answer_sentences(self.comparisons)]
 
     @cached_property

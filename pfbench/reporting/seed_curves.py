@@ -255,7 +255,7 @@ class SeedTraces:
         measure
             A column of the traces.
         """
-        common = self.common_calls(axis)
+        common = self.iterations_and_common_calls(axis)
         x, y, run_of_point = self._points("iteration" if common else axis, measure)
         grid = np.unique(x)
         if not grid.size:
@@ -290,7 +290,7 @@ class SeedTraces:
             if last[k] >= 0
         ]
 
-    def common_calls(self, axis: str) -> tuple[Array, Array] | None:
+    def iterations_and_common_calls(self, axis: str) -> tuple[Array, Array] | None:
         """Return all recorded iterations, and the number of calls at each, if equal in all runs.
 
         Return None if the runs differ, or have no row. As seconds always differ, their median over

@@ -71,7 +71,9 @@ def significant_leaders(
     displayed
         The numbers in the table; infinite if there is none.
     """
-    best = [_sole_minimum(row, numbers) for row, numbers in zip(table, displayed, strict=True)]
+    best = [
+        _sole_minimum_index(row, numbers) for row, numbers in zip(table, displayed, strict=True)
+    ]
     tests = [
         (index, (row[first], other))
         for index, (row, first) in enumerate(zip(table, best, strict=True))
@@ -84,7 +86,7 @@ def significant_leaders(
     return [None if index in undecided else first for index, first in enumerate(best)]
 
 
-def _sole_minimum(row: Sequence[SeedSample], displayed: Sequence[float]) -> int | None:
+def _sole_minimum_index(row: Sequence[SeedSample], displayed: Sequence[float]) -> int | None:
     """Return the index of the smallest displayed number; None if it is infinite or not unique."""
     finite = {
         index: displayed[index]

@@ -124,7 +124,7 @@ class OrderingUnit:
         """Whether the cost includes seconds."""
         return any(name == "seconds" for price in self.prices.values() for name, _ in price.weights)
 
-    def charges(self, group: RunGroup) -> bool:
+    def gives_positive_cost(self, group: RunGroup) -> bool:
         """Return whether a group's runs have a positive cost, or the cost includes seconds."""
         price = self.prices[group.label]
         return self.is_timed or bool((price.totals(group.traces) > 0.0).any())
@@ -227,10 +227,11 @@ def _make_pairs(
 
     Nothing is yielded if a method has no runs, or makes no calls that cost anything.
     """
-    labels = {name: study.expand_form(name) for name in ordering.names}
+    labels = {name: study.labels_of_variants(name) for name in ordering.names}
     groups = {name: list(filter(None, map(panel.find, forms))) for name, forms in labels.items()}
     if not all(
-        forms and all(cost_unit.charges(group) for group in forms) for forms in groups.values()
+        forms and all(cost_unit.gives_positive_cost(group) for group in forms)
+        for forms in groups.values()
     ):
         return
     for first, second in ordering.pairs:
@@ -263,7 +264,7 @@ def _decide_pair(
         for group in first_forms
     ]
     by_second = list(zip(*by_first, strict=True))
-    ahead, behind = _best_form_pair(by_first, -1), _best_form_pair(by_second, 1)
+    ahead, behind = _best_variant_pair(by_first, -1), _best_variant_pair(by_second, 1)
     p_ahead = len(first_forms) * ahead.p_value_for_side(-1)
     flipped = len(second_forms) * behind.p_value_for_side(1) < p_ahead
     pair, side, tried = (behind, 1, len(second_forms)) if flipped else (ahead, -1, len(first_forms))
@@ -279,7 +280,7 @@ def _decide_pair(
     )
 
 
-def _best_form_pair(rows: Sequence[Sequence[OrderingPair]], side: int) -> OrderingPair:
+def _best_variant_pair(rows: Sequence[Sequence[OrderingPair]], side: int) -> OrderingPair:
     """Return the pair of a method's most significant variant and that variant's best opponent.
 
     Each row has the pairs of one form. Of equally significant forms, the one with the best value

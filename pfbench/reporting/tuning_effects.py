@@ -33,7 +33,7 @@ class _Search(NamedTuple):
         return sum(trial.total_calls for trial in self.choice.trials)
 
 
-def _list_searches(study: Study, labels: Collection[str] | None = None) -> list[_Search]:
+def _list_finished_tunings(study: Study, labels: Collection[str] | None = None) -> list[_Search]:
     """Return the finished parameter searches.
 
     If `labels` is given, only the searches of methods with these tuned labels are returned.
@@ -41,7 +41,7 @@ def _list_searches(study: Study, labels: Collection[str] | None = None) -> list[
     choices = {choice.key: choice for choice in study.choices}
     return [
         _Search(problem.label, title, method, choice)
-        for problem, method, setting in (study.iterate_tuned() if study.tune else ())
+        for problem, method, setting in (study.iterate_tuned_methods() if study.tune else ())
         if labels is None or method.tuned_label in labels
         if (choice := choices.get(choice_key(problem.selector, method.selector, setting.values)))
         for title in [", ".join(filter(None, (problem.label, setting.title)))]
@@ -50,7 +50,7 @@ def _list_searches(study: Study, labels: Collection[str] | None = None) -> list[
 
 def sentences_on_how_tuned(study: Study) -> list[str]:
     """Return sentences on how the methods were tuned; empty if none was."""
-    tune, searches = study.tune, _list_searches(study)
+    tune, searches = study.tune, _list_finished_tunings(study)
     if tune is None or not study.choices:
         return []
     counts = [len(search.choice.trials) for search in searches]
@@ -104,7 +104,7 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
         None if no method was tuned.
     """
     tune, rows = study.tune, []
-    for search in _list_searches(study, labels):
+    for search in _list_finished_tunings(study, labels):
         choice = search.choice
         for index, target in enumerate(tune.targets if tune else ()):
             best = choice.best_trial(index)
@@ -137,7 +137,7 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
 def _all_trials_table(study: Study, tune: TuningPlan) -> Table:
     """Return a table of all trials: parameters, and expected calls to each target."""
     rows = []
-    for search in _list_searches(study):
+    for search in _list_finished_tunings(study):
         best = [search.choice.best_trial(index) for index in range(len(tune.targets))]
         for trial in search.choice.trials:
             cells: list[Cell] = [setting_title(trial.values)]
@@ -175,7 +175,7 @@ def choices_as_json(study: Study, labels: Collection[str]) -> list[dict[str, Any
             "reached": sum(trial.hits[index] > 0 for trial in search.choice.trials),
             "cost": search.total_calls,
         }
-        for search in _list_searches(study, labels)
+        for search in _list_finished_tunings(study, labels)
         for index, target in enumerate(targets)
     ]
 

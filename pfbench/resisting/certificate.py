@@ -201,7 +201,7 @@ def build_outcome(
     """
     T, D, algorithm = fixed.horizon, fixed.set.diameter, contestant.algorithm
     answers = replay.check_answers(fixed, transcript)
-    queries = replay.check_queries(
+    queries = replay.replay_queries(
         algorithm, fixed, transcript, random_stream(seed + 1, "algorithm")
     )
     skew = replay.orthonormality_error(transcript.directions)

@@ -216,7 +216,7 @@ class ReplayBackend(CountingBackend):
         R, length = self.set.radius, norm(g)
         scale = max(length, self._exchange.largest_gradient_norm)
         excess = (float(g @ u) + R * length) / (R * scale) if scale > 0.0 else 0.0
-        self._accept(max(abs(excess), norm(u) / R - 1.0))
+        self._record_error(max(abs(excess), norm(u) / R - 1.0))
         coordinates, _ = self._exchange.note_vertex(g, u)
         # What of u lies outside the span of all that was exchanged is rounding: it is left out.
         _, outside = self._outputs.split(coordinates)
@@ -266,9 +266,9 @@ class ReplayBackend(CountingBackend):
             raise ReplayDiverged(
                 f"the point of event {self._position} is not an array of shape ({self.d},)"
             )
-        self._accept(relative_error(x, recorded))
+        self._record_error(relative_error(x, recorded))
 
-    def _accept(self, error: float) -> None:
+    def _record_error(self, error: float) -> None:
         """Record the relative error of a query or point; raise ReplayDiverged if it is large."""
         if not error <= TOLERANCE:
             self.error = math.inf if math.isnan(error) else max(self.error, error)
@@ -291,7 +291,7 @@ class ReplayBackend(CountingBackend):
             self.distance = max(self.distance, norm(outside) / length)
 
 
-def check_queries(
+def replay_queries(
     algorithm: Algorithm, problem: ZeroChain, transcript: Transcript, rng: np.random.Generator
 ) -> ReplayBackend:
     """Answer an algorithm's queries from a transcript; return the backend that stores the errors.

@@ -99,16 +99,18 @@ def run_family(
     """
     check_integer("limit", limit, minimum=1)
     return [
-        _run_to_target(text, epsilon, limit, seed) for text in algorithms for epsilon in epsilons
+        _count_lo_calls_to_target(text, epsilon, limit, seed)
+        for text in algorithms
+        for epsilon in epsilons
     ]
 
 
-def _run_to_target(text: str, epsilon: float, limit: int, seed: int) -> FamilyRun:
+def _count_lo_calls_to_target(text: str, epsilon: float, limit: int, seed: int) -> FamilyRun:
     """Count one algorithm's LO calls until the gap is at most epsilon times the diameter."""
     T, mu = chain_scaling(epsilon, 1.0, 1.0)
     problem = make_resisting_chain(T, L=1.0, mu=mu)
     target = epsilon * problem.set.diameter
-    for algorithm in _horizons(make_contestant(text, problem).algorithm, T, limit):
+    for algorithm in _copies_by_horizon(make_contestant(text, problem).algorithm, T, limit):
         oracle = ResistingOracle(problem, random_stream(seed, "oracles"), record=False)
         calls, exists = _calls(algorithm, oracle, target, limit, seed)
         if exists:
@@ -116,7 +118,7 @@ def _run_to_target(text: str, epsilon: float, limit: int, seed: int) -> FamilyRu
     return FamilyRun(text, epsilon, T, calls, censored=not exists)
 
 
-def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
+def _copies_by_horizon(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
     """Yield copies of an algorithm, one for each number of iterations to try.
 
     The tolerances of sliding methods depend on their number of iterations. So they are tried with

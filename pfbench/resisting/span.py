@@ -100,7 +100,7 @@ class QuerySpan:
         size = norm(outside)
         if size <= SPAN_TOLERANCE * norm(x):
             return coordinates
-        self._need_room()
+        self._check_remaining_dimension()
         self.basis.add(outside)
         return np.append(coordinates, size)
 
@@ -120,7 +120,7 @@ class QuerySpan:
         input_stray = stray / length * norm(g)
         if 0.0 < input_stray <= ROUNDING * self.largest_gradient_norm:
             return coordinates, stray
-        self._need_room()
+        self._check_remaining_dimension()
         self.basis.add(outside)
         return np.append(coordinates, stray), 0.0
 
@@ -133,7 +133,7 @@ class QuerySpan:
         """Add to the basis the next direction v of the chain, which a transcript gives."""
         self.positions.append(self.basis.add(v))
 
-    def _need_room(self) -> None:
+    def _check_remaining_dimension(self) -> None:
         """Raise an error if the dimension is too small for the directions still to be drawn.
 
         Raises

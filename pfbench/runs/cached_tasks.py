@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from pfbench.base.files import call_and_record_files, find_changed_file
+from pfbench.base.files import call_and_record_files, find_changed_existing_file
 from pfbench.base.user_code import is_builtin
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task, TaskResult
@@ -135,7 +135,7 @@ def _read_stored_row(store: Store, cached_task: CachedTask, key: str) -> Mapping
     if header is None:
         return None
     is_own = not all(map(is_builtin, cached_task.modules))
-    is_changed = is_own and find_changed_file(header.get("notes", {}).get("files", {}))
+    is_changed = is_own and find_changed_existing_file(header.get("notes", {}).get("files", {}))
     row: Mapping[str, Any] = header["row"]
     return None if is_changed else row
 

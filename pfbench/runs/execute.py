@@ -35,7 +35,7 @@ from typing import Any
 from pfbench.base.status import Status
 from pfbench.runs.engines.engine import Engine, SingleProcessEngine, use_single_thread
 from pfbench.runs.engines.run_task import (
-    make_run_with_file_digests,
+    execute_and_digest_files,
     make_unfinished_run,
     run_from_result,
 )
@@ -170,13 +170,13 @@ def iterate_plan_outcomes(
                 now.append(plan)
                 continue
             for same in missing[keys[plan].key]:
-                yield _adapt_to_plan(same, keys[same], *containing_run)
+                yield _outcome_from_stored_run(same, keys[same], *containing_run)
         now, waiting = _split_by_containment(now, keys)
         now.sort(key=_problem_and_code_sort_key)
         # An engine sees to pfbench's own source.
         sources = [keys[plan].notes["source"] if plan.user_selectors else None for plan in now]
         tasks = [
-            Task(make_run_with_file_digests, (plan, source), user_code_name=plan.user_code_name)
+            Task(execute_and_digest_files, (plan, source), user_code_name=plan.user_code_name)
             for plan, source in zip(now, sources, strict=True)
         ]
         with batch:
@@ -253,7 +253,9 @@ def _make_run(plan: PlannedRun, keys: RunKeys, result: TaskResult) -> tuple[Run,
 _keys = use_single_thread()(compute_keys)
 
 
-def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:
+def _outcome_from_stored_run(
+    plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str
+) -> PlanOutcome:
     """Return a plan's outcome: an equivalent stored run, with components named as in the plan."""
     run = replace(
         entry.run,
@@ -334,7 +336,7 @@ def _choose_parameters(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[Tu
         return ()
     points_beyonds = {choice.key: choice.points_beyond for choice in study.choices}
     choices = []
-    for problem, method, setting in study.iterate_tuned():
+    for problem, method, setting in study.iterate_tuned_methods():
         trials = tuple(
             summarise_trial(study.tune, values, [runs[plan] for plan in plans])
             for values, plans in study.iterate_trials(problem, method, setting)

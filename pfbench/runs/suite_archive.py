@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import InputError
-from pfbench.runs.loop.trace import rows_of_blocks
+from pfbench.runs.loop.trace import rows_from_columns
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.damage import DamagedFileError, open_file
 from pfbench.runs.storage.field_types import check_metadata_types, count, list_type, table, text
@@ -29,9 +29,9 @@ from pfbench.runs.storage.serialization import (
     INTEGERS,
     StoredRun,
     StoredTrace,
-    complete_trace,
     decode_json,
     make_run,
+    trace_with_all_columns,
 )
 
 SCHEMA = 2
@@ -118,7 +118,7 @@ def _parse(data: bytes) -> SuiteArchive:
         end = starts[run["table"]] = start + run["rows"]
         if end > trace.words.shape[1]:
             raise DamagedFileError("truncated", "the tables have fewer rows than the runs")
-        rows = rows_of_blocks(trace.integers[:, start:end], trace.floats[:, start:end])
+        rows = rows_from_columns(trace.integers[:, start:end], trace.floats[:, start:end])
         restored = make_run(run["run"], trace.names, rows)
         runs[plan] = StoredRun(str(run["key"]), restored, environment, run["notes"])
     return SuiteArchive(runs, obj["made"])
@@ -141,7 +141,7 @@ def _read_tables(shapes: Any, body: bytes) -> Iterator[StoredTrace]:
         words = little.reshape(len(names), rows).astype(np.int64, copy=False)
         integers = words[: sum(name in INTEGERS for name in names)]
         np.cumsum(integers, axis=1, out=integers)
-        yield complete_trace(names, words)
+        yield trace_with_all_columns(names, words)
         start = end
     if start != len(body):
         raise DamagedFileError("unreadable", "data follow the tables")

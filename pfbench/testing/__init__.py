@@ -7,7 +7,7 @@ only NumPy.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import lazy_getattr, public_modules
+from pfbench.base.lazy import lazy_getattr, modules_of_public_names
 
 if TYPE_CHECKING:
     from pfbench.testing.covariance import covariant as covariant
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pfbench.testing.rates_and_bounds import rate as rate
     from pfbench.testing.steppers import stepper as stepper
 
-_HOMES = public_modules(__name__)
+_HOMES = modules_of_public_names(__name__)
 __all__ = list(_HOMES)
 __getattr__ = lazy_getattr(__name__, _HOMES)
 

@@ -133,7 +133,7 @@ def _scaling(point: float, gradient: float) -> Callable[..., tuple[Stepper, _Pro
     return lambda make, rng: (make, _ProblemMap(times(point), times(gradient), times(1 / point)))
 
 
-def _make_group_of_layer_isometries(
+def _make_layer_isometry_sampler(
     draw: Callable[[Any, tuple[int, ...]], tuple[Callable[..., Floats], Callable[..., Floats]]],
 ) -> Callable[..., tuple[Stepper, _ProblemMap]]:
     """Return a function that draws an isometry for each layer, for points and gradients alike."""
@@ -192,9 +192,9 @@ _GROUPS: Mapping[str, Callable[[Stepper, Any], tuple[Stepper, _ProblemMap]]] = M
     {
         "scale of f": _scaling(1.0, _FACTOR),
         "scale of x": _scaling(_FACTOR, 1 / _FACTOR),
-        "permutation": _make_group_of_layer_isometries(_permutation),
-        "rotation": _make_group_of_layer_isometries(_rotation),
-        "two-sided rotation": _make_group_of_layer_isometries(_two_sided),
+        "permutation": _make_layer_isometry_sampler(_permutation),
+        "rotation": _make_layer_isometry_sampler(_rotation),
+        "two-sided rotation": _make_layer_isometry_sampler(_two_sided),
         "order of layers": _reverse_layers,
         "idle layer": _add_idle_layer,
     }

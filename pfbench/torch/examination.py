@@ -219,7 +219,7 @@ class Orthogonaliser:
     scale: Scale
 
 
-def resolve_method(
+def identify_claimed_method(
     replicas: Replicas, optimizer: Any, group: Settings, specification: Settings
 ) -> str:
     """Return the name of the method that a parameter group claims to run; '' if unknown.

@@ -16,8 +16,8 @@ from pfbench.torch.examination import (
     Orthogonaliser,
     Replicas,
     examine,
+    identify_claimed_method,
     identify_orthogonaliser,
-    resolve_method,
 )
 from pfbench.torch.replay import ProductNorm
 
@@ -111,7 +111,9 @@ class StepReader:
         self._optimizer, self._specification, self._largest = optimizer, specification, largest
         self._replicas = Replicas(optimizer)
         groups = optimizer.param_groups
-        self.methods = [resolve_method(self._replicas, optimizer, g, specification) for g in groups]
+        self.methods = [
+            identify_claimed_method(self._replicas, optimizer, g, specification) for g in groups
+        ]
         self._layers = {
             p: names.get(p, f"group {i}, parameter {k}")
             for i, group in enumerate(groups)

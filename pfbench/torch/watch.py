@@ -219,9 +219,7 @@ class Watch:
         Raise if no parameter of the model requires a gradient.
         """
         yield self.model.register_forward_hook(
-            lambda module, args, kwargs, output: self._announce_samples_on_backward(
-                args, kwargs, output
-            ),
+            lambda module, args, kwargs, output: self._register_output_hooks(args, kwargs, output),
             with_kwargs=True,
         )
         parameters = [p for p in self._names if p.requires_grad]
@@ -236,7 +234,7 @@ class Watch:
             lambda optimizer, args, kwargs: self._handle_step_end()
         )
 
-    def _announce_samples_on_backward(self, args: Any, kwargs: Any, output: Any) -> None:
+    def _register_output_hooks(self, args: Any, kwargs: Any, output: Any) -> None:
         """Register hooks on a module's outputs, so that a backward pass counts the samples."""
         if self._busy or not torch.is_grad_enabled():
             return

@@ -42,7 +42,7 @@ def interrupted_at(folder, monkeypatch):
 
     @contextmanager
     def interrupted(number):
-        make, stored = execute.make_run_with_file_digests, []
+        make, stored = execute.execute_and_digest_files, []
 
         def made(*arguments):
             if len(stored) == number:
@@ -51,7 +51,7 @@ def interrupted_at(folder, monkeypatch):
             return make(*arguments)
 
         with monkeypatch.context() as patch:
-            patch.setattr(execute, "make_run_with_file_digests", made)
+            patch.setattr(execute, "execute_and_digest_files", made)
             yield
 
     return interrupted

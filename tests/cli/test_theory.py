@@ -7,7 +7,7 @@ from generated_reports import report_of
 
 from pfbench.base.counts import COUNTED
 from pfbench.claims.catalogue import CLAIMS, claims_about
-from pfbench.cli.report_sources import add_theory
+from pfbench.cli.report_sources import add_claims_and_verdicts
 from pfbench.reporting.report import MethodTheory, RateLine, StatedClaim, claims_table, figure_rates
 from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.storage.store import Store
@@ -32,7 +32,7 @@ def report(tmp_path_factory):
 
 
 def test_rates_are_powers_of_the_calls(report):
-    theory = add_theory(report, []).theory
+    theory = add_claims_and_verdicts(report, []).theory
     found = {(rate.method, rate.count): rate.power for rate in theory.rates}
     # V <= eps after eps^-2 LO and FO; and after eps^-4 SFO, eps^-2 LO.
     assert found["frank-wolfe", "lo"] == found["frank-wolfe", "fo"] == 0.5
@@ -57,11 +57,13 @@ def test_every_stated_rate_can_be_drawn():
 
 def test_verdicts_are_looked_up_and_never_made(report, tmp_path):
     store = Store(tmp_path / "store")
-    claims = {one.claim for one in add_theory(report, [store]).theory.claims if one.verdict}
+    claims = {
+        one.claim for one in add_claims_and_verdicts(report, [store]).theory.claims if one.verdict
+    }
     assert claims == set()
     assert list(store.keys("verdict")) == []
     Session(engine=SingleProcessEngine(), store=store).verify([CLAIMS[QUICK]])
-    theory = add_theory(report, [store]).theory
+    theory = add_claims_and_verdicts(report, [store]).theory
     known = {one.claim: one for one in theory.claims if one.verdict}
     assert known.keys() == {QUICK}
     assert known[QUICK].verdict.keeps_bound

@@ -202,7 +202,7 @@ for seed in range(10**6):
     assert set(said) <= set(keys)
     whole(store, keys)
     assert sorted(row.key for row in store.rows()) == keys
-    assert not store.check_structure()
+    assert not store.find_structural_error()
 
 
 # --- several at once ------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def test_an_order_is_reproduced_against_the_best_form_alone():
     assert against_best.verdict == TURNS
     assert (against_best.deciding_pair.first, against_best.deciding_pair.second) == ("mine", "fast")
     assert against_best.deciding_pair.least_certain_form == "slow"
-    (said, *_) = ordering_text.flip_sentences([against_best])
+    (said, *_) = ordering_text.sentences_on_reversed_rankings([against_best])
     assert said == (
         "In the unit of the paper (component gradients): No published order flips; 0 of 1 are "
         "reproduced throughout. 1 order depends on the form of a method."

@@ -118,9 +118,9 @@ def test_what_speaks_against_an_order_is_said_first_with_numbers():
         "Published orders that are the other way round, 1 of 3: slow before fast (by SFO and "
         "seconds)."
     )
-    assert ordering_text.flip_sentences(several) == [brief]
+    assert ordering_text.sentences_on_reversed_rankings(several) == [brief]
     others = [result for result in several if result.ordering.source != "wrong"]
-    assert ordering_text.flip_sentences(others) == [
+    assert ordering_text.sentences_on_reversed_rankings(others) == [
         "No published order is the other way round; 1 of 2 hold throughout."
     ]
     table = ordering_text.order_verdict_table(results().study, several)
@@ -214,7 +214,7 @@ def test_an_order_is_judged_in_the_unit_of_the_paper_first():
     # Slow is charged a tenth of its SFO, fast ten times its own.
     (pair,) = several[0].pairs
     assert pair.values == (24.35, 835.0)
-    brief = ordering_text.flip_sentences(several)
+    brief = ordering_text.sentences_on_reversed_rankings(several)
     assert brief[0] == (
         "In the unit of the paper (passes): No published order flips; 1 of 1 are reproduced "
         "throughout."
@@ -236,7 +236,7 @@ def test_an_order_is_judged_in_the_unit_of_the_paper_first():
 def test_a_count_that_is_the_papers_unit_is_not_judged_twice():
     several = tested_orderings.test_orderings(in_units(CostUnit("component gradients", "sfo=1")))
     assert [result.cost_unit.title for result in several] == ["component gradients", "seconds"]
-    assert ordering_text.flip_sentences(several)[1:] == []
+    assert ordering_text.sentences_on_reversed_rankings(several)[1:] == []
 
 
 @pytest.mark.parametrize("seeds", [3, 4, 5])

@@ -308,7 +308,7 @@ def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):
     lost = make_unfinished_run(PLAN, "killed", "its process was ended by SIGKILL, 3 times")
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "make_run_with_file_digests", lambda *_: (lost, {}))
+        patch.setattr(execute, "execute_and_digest_files", lambda *_: (lost, {}))
         (first,) = execute.iterate_plan_outcomes([PLAN], store, engines.SingleProcessEngine())
     (key,) = store.keys()
     assert store.get(key).run.status == "killed"
@@ -325,7 +325,7 @@ def test_a_run_that_cannot_be_stored_gets_its_row_and_ends_no_sweep(tmp_path, mo
         run = made(plan, source)
         return (replace(run, counts=replace(run.counts, sfo=2**63)) if plan.seed == 0 else run), {}
 
-    monkeypatch.setattr(execute, "make_run_with_file_digests", huge)
+    monkeypatch.setattr(execute, "execute_and_digest_files", huge)
     found = list(
         execute.iterate_plan_outcomes(plans, Store(tmp_path), engines.SingleProcessEngine())
     )
@@ -358,7 +358,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_any_run(tmp_path, monk
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("pfbench.base.files.TemporaryFile", refused)
-    monkeypatch.setattr(execute, "make_run_with_file_digests", pytest.fail)
+    monkeypatch.setattr(execute, "execute_and_digest_files", pytest.fail)
     with pytest.raises(StorageError, match=r"cannot be written \(Permission denied\): choose"):
         list(execute.iterate_plan_outcomes([PLAN], Store(tmp_path), engines.SingleProcessEngine()))
 

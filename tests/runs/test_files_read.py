@@ -2,7 +2,7 @@
 
 import pytest
 
-from pfbench.base.files import find_changed_file, record_opened_files
+from pfbench.base.files import find_changed_existing_file, record_opened_files
 from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.execute import iterate_plan_outcomes, predict_origins
 from pfbench.runs.planning.plan import PlannedRun
@@ -96,9 +96,9 @@ def test_a_key_without_a_file_has_no_entry_for_it(tmp_path):
 
 def test_a_file_that_is_not_there_counts_as_unchanged(tmp_path):
     (tmp_path / "a").write_text("1")
-    assert find_changed_file({str(tmp_path / "a"): "0", str(tmp_path / "b"): "0"}) == str(
+    assert find_changed_existing_file({str(tmp_path / "a"): "0", str(tmp_path / "b"): "0"}) == str(
         tmp_path / "a"
     )
     with record_opened_files() as files:
         (tmp_path / "a").read_text()
-    assert find_changed_file(files) == ""
+    assert find_changed_existing_file(files) == ""

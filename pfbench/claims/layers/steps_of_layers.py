@@ -64,7 +64,7 @@ def smoothness_along_run(problem: NormedProblem) -> float:
     network, norm = cast(TwoLayerNetwork, problem.inner), cast(NormProduct, problem.norm)
     R = float(np.linalg.norm(network.start()["W2"], 2))
     R += 1.3 * HORIZON * STEP * max_spectral_norm(norm.balls[1])
-    return network.smoothness_of_layers(norm, R)
+    return network.layerwise_smoothness_bound(norm, R)
 
 
 def descent_excess(L: float, eta: float, lower: float, upper: float, error: float) -> float:

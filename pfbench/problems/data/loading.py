@@ -145,7 +145,7 @@ def load_classification(name: str | DataSet, *, folder: Path | None = None) -> C
     """
     record = _find_record(name, ("binary", "multiclass"))
     if record.format == "scikit-learn":
-        with _translate_scikit_learn_errors(record):
+        with _translate_content_errors(record):
             return _check_classification(record, breast_cancer(), verified=False)
     with _open_cached_path(record, folder) as path:
         return load_classification_file(record, path, path.name)
@@ -211,7 +211,7 @@ def load_digits_matrix() -> Floats:
     """
     record = DATA_SETS["digits"]
     matrix, _ = digits()
-    with _translate_scikit_learn_errors(record):
+    with _translate_content_errors(record):
         _check_equal("shape", matrix.shape, record.shape)
         _compare_with_recorded_digest(
             "sha256 of arrays", arrays_digest(matrix), record.sha256_arrays
@@ -236,7 +236,7 @@ def load_multiclass(name: str) -> ClassificationData:
     record = DATA_SETS[name]
     rows = as_sparse_rows(load_digits_matrix(), digits()[1])
     kinds = replace(record, classes=10, counts=DIGIT_COUNTS, sha256_arrays=None)
-    with _translate_scikit_learn_errors(record):
+    with _translate_content_errors(record):
         return _check_classification(kinds, rows, verified=True)
 
 
@@ -293,7 +293,7 @@ def _parse_and_hash(
 
 
 @contextmanager
-def _translate_scikit_learn_errors(record: DataSet) -> Iterator[None]:
+def _translate_content_errors(record: DataSet) -> Iterator[None]:
     """Context manager that converts a ContentError to a DataError with the data set's name."""
     try:
         yield

@@ -71,7 +71,7 @@ def execute_plan(
     return replace(run, x=None, problem=plan.problem, parameters=as_json_parameters(run.parameters))
 
 
-def make_run_with_file_digests(
+def execute_and_digest_files(
     plan: PlannedRun, source: Mapping[str, Any] | None = None
 ) -> tuple[Run, dict[str, str]]:
     """Execute a planned run; return it with digests of the files that user-defined code read."""
@@ -237,10 +237,12 @@ def forecast(
     seconds = trial.seconds if is_complete else _estimate_seconds(run.algorithm, iterations, trial)
     if time_limit is not None and seconds is not None:
         seconds = min(seconds, time_limit)
-    return Forecast(trial, iterations, seconds, _peak_memory(run.problem.shape, iterations))
+    return Forecast(
+        trial, iterations, seconds, _estimate_peak_memory(run.problem.shape, iterations)
+    )
 
 
-def forecast_plan(plan: PlannedRun) -> dict[str, Any]:
+def forecast_as_json(plan: PlannedRun) -> dict[str, Any]:
     """Forecast a planned run from a short trial of it, and return the forecast as JSON data."""
     resolved = resolve(plan)
     if resolved.resolved_run_or_none is None:
@@ -299,7 +301,7 @@ def _estimate_seconds(algorithm: Any, iterations: int | None, trial: Run) -> flo
     return iterations * (median + (steps[0] - median) / period)
 
 
-def _peak_memory(shape: Sequence[int], iterations: int | None) -> int | None:
+def _estimate_peak_memory(shape: Sequence[int], iterations: int | None) -> int | None:
     """Return the estimated peak memory of this process; None if the system does not report it.
 
     The estimate is the peak so far, plus the memory of the atoms (terms of rank one) that a matrix

@@ -29,7 +29,7 @@ from pfbench.points.atoms import matrix_entries
 from pfbench.points.factored import FactoredMatrix
 from pfbench.runs.loop.messages import MethodPipeEnd, ProblemPipeEnd
 from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
-from pfbench.runs.loop.steps import HiddenSeed, PrefetchingGenerator, hide_seed
+from pfbench.runs.loop.steps import HiddenSeed, PrefetchingGenerator, replacement_state_words
 
 _POLL = 0.1
 """Seconds between two checks of the clock and the process while a method computes."""
@@ -119,7 +119,7 @@ class RemoteMethod:
         retained = dict[int, Any]()
         link.reset()
         try:
-            link.send(x, hide_seed(bits.seed_seq), bits.state, ask.n, ask.D)
+            link.send(x, replacement_state_words(bits.seed_seq), bits.state, ask.n, ask.D)
             while True:
                 kind, *reported = _receive_next(link, process, ledger)
                 if kind == "state":
@@ -175,7 +175,7 @@ def isolate(algorithm: Any) -> Any:
         plain = value is None or type(value) in (bool, int, float, str)
         if not plain and not is_builtin(type(value).__module__):
             raise InputError(f"isolated=True needs plain parameter values, not {name}={value!r}.")
-    return RemoteMethod(method_and_schedule, kind.__module__, kind.__qualname__, parameters)
+    return RemoteMethod(build_method_and_schedule, kind.__module__, kind.__qualname__, parameters)
 
 
 def _receive_next(
@@ -325,7 +325,9 @@ class _RemoteOracleResult:
         self._oracles._released.append(self._position)
 
 
-def method_and_schedule(module: str, name: str, parameters: Mapping[str, Any]) -> tuple[Any, str]:
+def build_method_and_schedule(
+    module: str, name: str, parameters: Mapping[str, Any]
+) -> tuple[Any, str]:
     """Return a method built from a class and its parameters, and the schedule name "explicit"."""
     cls: Any = import_module(module)
     for part in name.split("."):

@@ -43,7 +43,7 @@ def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseP
     how = _multiprocessing_context()
     current, far = how.Pipe()
     process = how.Process(target=serve, args=(far, *arguments), daemon=True)
-    with _hold_interrupts(), _hide_main_module():
+    with _delay_interrupts(), _hide_main_module():
         process.start()
     far.close()
     return process, current
@@ -110,7 +110,7 @@ def _multiprocessing_context() -> Any:
 
 
 @contextmanager
-def _hold_interrupts() -> Iterator[None]:
+def _delay_interrupts() -> Iterator[None]:
     """Delay Ctrl-C until the end of the block, and in new processes until they are ready.
 
     Otherwise Ctrl-C during the imports of a process would print a traceback.

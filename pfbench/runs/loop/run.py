@@ -14,7 +14,7 @@ from pfbench.base.escaping import html_fields
 from pfbench.base.names import brief_repr
 from pfbench.base.state import Point
 from pfbench.base.status import Status
-from pfbench.runs.loop.axes import check_axis, draw_measure
+from pfbench.runs.loop.axes import check_column_name, draw_measure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -249,8 +249,8 @@ def plot(
         raise InputError(
             f"the trace of {these_runs} has no {common_measure}: record one by solve(measures=...)."
         )
-    measure = check_axis("measure", common[0] if measure is None else measure, common)
-    against = check_axis("count", against, TRACE_COLUMNS)
+    measure = check_column_name("measure", common[0] if measure is None else measure, common)
+    against = check_column_name("count", against, TRACE_COLUMNS)
     problems = {run.problem for run in listed}
     curves = [
         dict(zip(run.columns, zip(*run.rows, strict=True), strict=True))

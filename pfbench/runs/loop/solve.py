@@ -54,7 +54,7 @@ def solve(
     if time_limit is not None:
         check_real("time_limit", time_limit, above=0.0)
     if isinstance(measures, Mapping):
-        measures = {name: _protect_run(measure) for name, measure in measures.items()}
+        measures = {name: _protect_run_from_measure(measure) for name, measure in measures.items()}
     made_ready = resolve_run(problem, algorithm, measures, stop=stop, start=start)
     made_ready.check_termination(budget, stop, time_limit)
     with ExitStack() as stack:
@@ -72,7 +72,7 @@ def solve(
         )
 
 
-def _protect_run(measure: Measure) -> Measure:
+def _protect_run_from_measure(measure: Measure) -> Measure:
     """Return a measure that cannot change the run; a measure that is no function is returned."""
     if not callable(measure) or isinstance(measure, UserMeasure):
         return measure

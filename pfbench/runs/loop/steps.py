@@ -101,7 +101,7 @@ class Steps:
         bundle = oracle_class(algorithm) if bundle is None else bundle
         self.ask: Any = bundle(self.backend, self.ledger, problem.set.diameter, self.form)
         run = algorithm.run if begin is None else begin
-        self.states = _iterate_after_start(
+        self.states = _iterate_with_lazy_start(
             lambda: run(self.ask, keep(self.start), self.streams["algorithm"])
         )
 
@@ -160,7 +160,7 @@ def oracle_class(algorithm: Any) -> type[Oracles]:
     return Oracles if asks is None else restrict_oracles(frozenset(asks))
 
 
-def _iterate_after_start(begin: Callable[[], Iterator[State]]) -> Iterator[State]:
+def _iterate_with_lazy_start(begin: Callable[[], Iterator[State]]) -> Iterator[State]:
     """Yield the states of a run, which starts when its first state is requested."""
     states = begin()
     if not isinstance(states, Iterator):
@@ -214,7 +214,8 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
     Parameters
     ----------
     words
-        State words of the stream, then of each stream that can be spawned from it; see `hide_seed`.
+        State words of the stream, then of each stream that can be spawned from it; see
+        `replacement_state_words`.
     """
 
     def __init__(self, words: Sequence[Sequence[int]]) -> None:
@@ -243,7 +244,7 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
         return [HiddenSeed([words]) for words in new]
 
 
-def hide_seed(seed: Any) -> list[list[int]]:
+def replacement_state_words(seed: Any) -> list[list[int]]:
     """Return state words that replace a seed and its spawned seeds without revealing the seed."""
     parts = [seed, *np.random.SeedSequence(seed.entropy).spawn(MOST_SPAWNED)]
     return [part.generate_state(8).tolist() for part in parts]

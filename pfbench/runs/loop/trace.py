@@ -222,7 +222,7 @@ class TraceRows(Sequence[tuple[Any, ...]]):
         return repr(list(self))
 
 
-def rows_of_blocks(
+def rows_from_columns(
     integers: npt.NDArray[np.int64], floats: npt.NDArray[np.float64]
 ) -> Sequence[tuple[Any, ...]]:
     """Return the rows of a trace, given its integer columns and its float columns.

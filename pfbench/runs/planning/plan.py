@@ -13,7 +13,7 @@ from typing import Any
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.counts import Budget
 from pfbench.base.errors import ErrorCollector, InputError, RefusedError
-from pfbench.base.files import find_changed_file, record_opened_files
+from pfbench.base.files import find_changed_existing_file, record_opened_files
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.base.selectors import list_user_code_names as own_in
@@ -343,7 +343,7 @@ def _build_or_reuse(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedP
     The problem is rebuilt if a file that it read has changed.
     """
     newly_built = _build_cached(text)
-    if find_changed_file(newly_built[0].files):
+    if find_changed_existing_file(newly_built[0].files):
         _build_cached.cache_clear()
         newly_built = _build_cached(text)
     return newly_built

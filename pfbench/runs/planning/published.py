@@ -190,7 +190,7 @@ def _map_to_attributes(table: Mapping[str, Any]) -> dict[str, Any]:
     return {_ATTRIBUTES.get(name, name): value for name, value in table.items()}
 
 
-def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
+def parse_variant_labels(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
     """Return a dict from each method to the labels of its variants, which may be unknown."""
     labels = parse_table(field, value, "a table of label lists by method")
     forms = {name: parse_texts(f"{field}.{name}", source) for name, source in labels.items()}

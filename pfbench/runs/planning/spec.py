@@ -36,7 +36,7 @@ from pfbench.runs.planning.study import (
     Spec,
     Study,
     canonical_selector,
-    resolve_frequency,
+    recording_interval_as_int,
 )
 from pfbench.runs.planning.tune import Setting, TuningPlan
 
@@ -74,7 +74,7 @@ STUDY_FIELDS: Mapping[str, Reader[Any]] = MappingProxyType(
         "time_limit": spec_fields.parse_positive_number,
         "price": spec_fields.parse_price,
         "ordering": published.parse_orderings,
-        "forms": published.parse_forms,
+        "forms": published.parse_variant_labels,
         "unit": published.parse_units,
         "assumed": spec_fields.parse_texts,
         "tune": spec_fields.parse_tuning,
@@ -304,7 +304,7 @@ def _check_templates_and_unused_values(
             for name in NEEDED
             for entry in fields[name]
         ),
-        (f"{location}: every", study.frequency, partial(resolve_frequency, location)),
+        (f"{location}: every", study.frequency, partial(recording_interval_as_int, location)),
     ]
     if study.budget:
         templates.append((f"{location}: budget", study.budget, Budget.parse))

@@ -118,7 +118,7 @@ class Study:
         """Labels of the algorithms, including those of tuned methods after tuning."""
         return (*self.labels, *(method.tuned_label for method in self.tuned_methods))
 
-    def expand_form(self, name: str) -> tuple[str, ...]:
+    def labels_of_variants(self, name: str) -> tuple[str, ...]:
         """Return the labels of all variants of a method, or only `name` if it has no variants."""
         return self.forms.get(name, (name,))
 
@@ -130,7 +130,7 @@ class Study:
         """
         panels = list(product(self.problems, self.settings))
         return sum(
-            max(len(self.expand_form(name)) for name in pair)
+            max(len(self.labels_of_variants(name)) for name in pair)
             for ordering in self.orderings
             for pair in ordering.pairs
             for on, setting in panels
@@ -219,7 +219,7 @@ class Study:
                 check_selector("algorithm", canonical_selector(texts[1])),
                 seed,
                 self.recorded_measures,
-                resolve_frequency(location, texts[2]),
+                recording_interval_as_int(location, texts[2]),
                 _budget(texts[3]) if texts[3] else None,
                 stop,
                 self.time_limit,
@@ -251,14 +251,14 @@ class Study:
             seeds, stop = self.tune.seeds, self.tune.targets[-1]
             yield point, self._plan_runs(problem, method.selector, setting, seeds, point, stop)
 
-    def iterate_tuned(self) -> Iterator[tuple[LabelledSelector, TunedMethod, Setting]]:
+    def iterate_tuned_methods(self) -> Iterator[tuple[LabelledSelector, TunedMethod, Setting]]:
         """Yield each tuned method on each problem at each setting."""
         for setting, problem, method in product(self.settings, self.problems, self.tuned_methods):
             yield problem, method, setting
 
     def search_runs(self) -> Iterator[PlannedRun]:
         """Yield the planned runs of the search for tuned parameters."""
-        for problem, method, setting in self.iterate_tuned():
+        for problem, method, setting in self.iterate_tuned_methods():
             for _, runs in self.iterate_trials(problem, method, setting):
                 yield from runs
 
@@ -354,7 +354,7 @@ def canonical_selector(selector: str) -> str:
     return str(Selector.parse(selector))
 
 
-def resolve_frequency(location: str, every: str) -> int:
+def recording_interval_as_int(location: str, every: str) -> int:
     """Return, as an integer, the number of iterations between two rows of a trace.
 
     Raises

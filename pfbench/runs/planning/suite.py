@@ -51,12 +51,12 @@ def suite_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
     }
 
 
-def search_trials(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
+def tuning_trial_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
     """Return the trial runs by which the methods with these labels are tuned."""
     study = suite.study
     return {
         plan
-        for problem, method, setting in study.iterate_tuned()
+        for problem, method, setting in study.iterate_tuned_methods()
         if method.tuned_label in labels
         for _, plans in study.iterate_trials(problem, method, setting)
         for plan in plans
@@ -69,7 +69,7 @@ def move_to_front(suite: Spec, labels: Collection[str]) -> Spec:
     return suite.map_studies(lambda study: replace(study, algorithms=ordered))
 
 
-def drop_methods_without_search(
+def drop_methods_without_trials(
     suite: Spec, kept_labels: Collection[str], available: AvailableRuns
 ) -> Spec:
     """Return a suite without the tuned methods for which a trial run is missing.
@@ -80,7 +80,8 @@ def drop_methods_without_search(
     if tune is None:
         return suite
     trials = {
-        method.tuned_label: search_trials(suite, [method.tuned_label]) for method in tune.methods
+        method.tuned_label: tuning_trial_runs(suite, [method.tuned_label])
+        for method in tune.methods
     }
     complete = _labels_with_runs(trials, kept_labels, available)
     methods = tuple(method for method in tune.methods if method.tuned_label in complete)
@@ -111,7 +112,7 @@ def _labels_with_runs(
 def restrict_to_labels(suite: Spec, labels: Collection[str]) -> Spec:
     """Return a suite that has only the algorithms with these labels, and all tuned methods.
 
-    `drop_methods_without_search` removes tuned methods, which are in the plan of the tuning.
+    `drop_methods_without_trials` removes tuned methods, which are in the plan of the tuning.
     """
     selectors = tuple(entry for entry in suite.study.algorithms if entry.label in labels)
     return suite.map_studies(lambda study: replace(study, algorithms=selectors))
@@ -180,7 +181,7 @@ def add_candidate(
     label = selector.name.rpartition(":")[2] if own else str(selector)
     if interface is None:
         interface = read_method_interface(selector.name)
-    required = _collect_required_parameters(selector, interface, suite.candidate)
+    required = _values_for_missing_parameters(selector, interface, suite.candidate)
     values = _fill_templates({**interface.defaults, **selector.texts, **required}, required)
     tried = {name: value for name, value in values.items() if isinstance(value, list)}
     if not tried:
@@ -204,7 +205,7 @@ def _labels_of_method(study: Study, name: str) -> tuple[str, ...]:
     return tuple(label for label, text in named if text.partition("[")[0].strip() == name)
 
 
-def _collect_required_parameters(
+def _values_for_missing_parameters(
     selector: Selector, interface: CandidateInterface, available: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return values for the parameters that a method requires and its selector lacks."""

@@ -178,7 +178,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def check_structure(connection: sqlite3.Connection, *, quick: bool = False) -> str:
+def find_structural_error(connection: sqlite3.Connection, *, quick: bool = False) -> str:
     """Return a description of the structural error of a file; empty if there is none."""
     try:
         pragma = "quick_check" if quick else "integrity_check"
@@ -231,7 +231,7 @@ class OpenDatabase:
         try:
             was_killed = is_alone and has_leftover_journal(path)
             self.connection = open_database(path)
-            if was_killed and (wrong := check_structure(self.connection, quick=True)):
+            if was_killed and (wrong := find_structural_error(self.connection, quick=True)):
                 self.connection.close()
                 raise damage_error(path, wrong)
         except BaseException:

@@ -75,7 +75,7 @@ def _iterate_labelled_runs(study: Study) -> Iterator[tuple[Setting, str, Planned
     for setting, problem, algorithm in parts:
         for plan in study.all_plans(problem, algorithm, setting):
             yield setting, algorithm.label, plan
-    for problem, method, setting in study.iterate_tuned():
+    for problem, method, setting in study.iterate_tuned_methods():
         tuned = LabelledSelector(method.tuned_label, method.selector)
         for point, searched in study.iterate_trials(problem, method, setting):
             other_setting = replace(setting, values={**setting.values, **point})

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.base.files import sync_folder, translate_os_errors
+from pfbench.base.files import flush_folder_to_disk, translate_os_errors
 from pfbench.base.selectors import replace_file_by_module
 from pfbench.base.user_code import is_builtin
 from pfbench.runs.loop.run import UNINFORMATIVE, Run
@@ -67,7 +67,7 @@ def check_entries(
     """
     reports = []
     try:
-        wrong = store.check_structure()
+        wrong = store.find_structural_error()
         if not wrong:
             number, damages = _check_each(store, progress)
     except DamagedStoreError as error:
@@ -138,7 +138,7 @@ def salvage(store: Store) -> str:
             new.close()
             aside = _move_aside(store.path)
             os.replace(new.path, store.path)
-            sync_folder(store.folder)
+            flush_folder_to_disk(store.folder)
     finally:
         if lock is not None:
             lock.close()

@@ -18,7 +18,7 @@ from typing import Any
 from pfbench.algorithms.base import get_parameters
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError
-from pfbench.base.files import find_changed_file
+from pfbench.base.files import find_changed_existing_file
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.status import Status
 from pfbench.base.user_code import is_builtin
@@ -241,7 +241,7 @@ def is_strictly_within(limits: Mapping[str, float], other_limits: Mapping[str, f
 
 def has_changed_input_file(entry: StoredRun) -> bool:
     """Return whether a file that a stored run read has changed since the run."""
-    return bool(find_changed_file(entry.notes.get("files", {})))
+    return bool(find_changed_existing_file(entry.notes.get("files", {})))
 
 
 class ContainingRunIndex:

@@ -21,7 +21,7 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.loop.trace import rows_of_blocks
+from pfbench.runs.loop.trace import rows_from_columns
 from pfbench.runs.storage.damage import KEY, KINDS, DamagedFileError
 from pfbench.runs.storage.field_types import check_metadata_types, count, text
 
@@ -295,7 +295,7 @@ def decode(record: Record) -> Any:
 
 def make_stored_run(key: str, meta: Mapping[str, Any], trace: StoredTrace) -> StoredRun:
     """Return a stored run, given the metadata and the trace from `decode_metadata`."""
-    run = make_run(meta["run"], trace.names, rows_of_blocks(trace.integers, trace.floats))
+    run = make_run(meta["run"], trace.names, rows_from_columns(trace.integers, trace.floats))
     return StoredRun(key, run, meta["environment"], meta.get("notes", {}))
 
 
@@ -344,10 +344,10 @@ def _read_trace(shape: Any, packed: bytes) -> StoredTrace:
     data = _unpack(packed, size, "a trace")
     if len(data) != size:
         raise DamagedFileError("truncated", f"{len(data):,} bytes of {size:,}")
-    return complete_trace(names, np.frombuffer(data, "<i8").reshape(len(names), rows))
+    return trace_with_all_columns(names, np.frombuffer(data, "<i8").reshape(len(names), rows))
 
 
-def complete_trace(names: Sequence[str], words: "np.ndarray[Any, Any]") -> StoredTrace:
+def trace_with_all_columns(names: Sequence[str], words: "np.ndarray[Any, Any]") -> StoredTrace:
     """Return a trace with all columns, given the stored ones; counts that it lacks become 0.
 
     Raises

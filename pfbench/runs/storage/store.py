@@ -25,7 +25,7 @@ from pfbench.runs.storage.database import (
     NAME,
     OpenDatabase,
     ReadOnlyError,
-    check_structure,
+    find_structural_error,
     transaction,
     translate_errors,
 )
@@ -315,10 +315,10 @@ class Store:
             yield from (Record(*row) if row[0] else None for row in rows)
             done += len(rows)
 
-    def check_structure(self) -> str:
+    def find_structural_error(self) -> str:
         """Return the structural error of the file; empty if there is none."""
         with self._mutex:
-            return check_structure(self._database)
+            return find_structural_error(self._database)
 
     def listing(
         self, families: Collection[str] | None = None, columns: Collection[str] = Row._fields

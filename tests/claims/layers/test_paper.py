@@ -53,7 +53,7 @@ def test_the_smoothness_of_the_network_of_the_specification():
         begin=np.zeros(15),
         domain=1.5,
     )
-    L = network.smoothness_of_layers(layer_norm_ball("spectral", network.blocks), 1.5)
+    L = network.layerwise_smoothness_bound(layer_norm_ball("spectral", network.blocks), 1.5)
     assert pytest.approx(20.2, abs=0.05) == L
 
 

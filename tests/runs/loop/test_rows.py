@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfbench.runs.loop.trace import TraceRows, rows_of_blocks
+from pfbench.runs.loop.trace import TraceRows, rows_from_columns
 
 WHOLE = st.integers(1 - 2**53, 2**53 - 1)
 NUMBER = st.floats()
@@ -17,7 +17,7 @@ TABLES = st.lists(st.tuples(WHOLE, WHOLE, NUMBER), max_size=6)
 def read(table):
     """Return the rows of a table, read from its columns."""
     whole, others, numbers = zip(*table, strict=True) if table else ((), (), ())
-    return rows_of_blocks(np.array([whole, others], np.int64), np.array([numbers], float))
+    return rows_from_columns(np.array([whole, others], np.int64), np.array([numbers], float))
 
 
 def told(rows):

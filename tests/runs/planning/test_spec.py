@@ -496,8 +496,8 @@ def test_labels_are_as_many_as_selectors(chosen):
 def test_units_forms_and_what_is_ours_are_read(tmp_path):
     (study,) = read(tmp_path, PUBLISHED).studies
     assert study.assumed_settings == ("the noise has variance 1", "steps are 1/L")
-    assert study.expand_form("FW") == ("FW, open loop", "FW, line search")
-    assert study.expand_form("SG") == ("SG",)
+    assert study.labels_of_variants("FW") == ("FW, open loop", "FW, line search")
+    assert study.labels_of_variants("SG") == ("SG",)
     (unit,), (setting,) = study.units, study.settings
     assert study.unit_costs(unit, "FW, open loop", setting.values) == {"sfo": 0.5, "fo": 40.0}
     assert study.unit_costs(unit, "SG", setting.values) == {"sfo": 1.0}

@@ -314,7 +314,8 @@ def test_a_killed_writer_leaves_a_file_that_is_checked(store, monkeypatch):
     looked = []
     monkeypatch.setattr("pfbench.runs.storage.database.has_leftover_journal", lambda path: True)
     monkeypatch.setattr(
-        "pfbench.runs.storage.database.check_structure", lambda *a, **b: looked.append(1) or ""
+        "pfbench.runs.storage.database.find_structural_error",
+        lambda *a, **b: looked.append(1) or "",
     )
     other = Store(store.folder)
     assert len(other.rows()) == 6
