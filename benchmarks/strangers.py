@@ -14,7 +14,7 @@ import json  # noqa: E402
 import resource  # noqa: E402
 from collections import Counter  # noqa: E402
 
-from pfbench.claims.catalogue import algorithm_and_claims, methods_first_then_quickest_key  # noqa: E402
+from pfbench.claims.catalogue import load_algorithm_and_claims, methods_first_then_quickest_key  # noqa: E402
 from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine  # noqa: E402
 from pfbench.verification.session import Session  # noqa: E402
 from pfbench.verification.subject import Subject  # noqa: E402
@@ -22,7 +22,7 @@ from pfbench.verification.subject import Subject  # noqa: E402
 
 def held(name, jobs, chosen=()):
     """Verify the claims on a user-defined method; return the times and the counts of verdicts."""
-    algorithm, claims = algorithm_and_claims(f"benchmarks.own_spider:{name}", chosen)
+    algorithm, claims = load_algorithm_and_claims(f"benchmarks.own_spider:{name}", chosen)
     began, came, verdicts = perf_counter(), [], Counter()
 
     def told(row, made):

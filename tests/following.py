@@ -1,7 +1,7 @@
 """Methods held to their plain references, which follow a run query by query."""
 
 from pfbench.algorithms import ALGORITHMS
-from pfbench.verification.replay.follow import follow_transcript
+from pfbench.verification.replay.follow import compare_transcript_with_reference
 from pfbench.verification.replay.recorded_run import record_run
 
 
@@ -11,5 +11,5 @@ def assert_follows_reference(problem, name, **parameters):
     recorded = record_run(problem, algorithm, seed=5)
     assert recorded.error is None
     assert len(recorded.states) > 0
-    outcome = follow_transcript(recorded, algorithm)
+    outcome = compare_transcript_with_reference(recorded, algorithm)
     assert outcome.agrees, outcome.reason

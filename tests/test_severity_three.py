@@ -14,7 +14,7 @@ from pfbench.base.names import unknown_name_error
 from pfbench.base.selectors import Selector
 from pfbench.sets import L1Ball, L2Ball, LinfBall, Simplex
 from pfbench.verification.claim import Mutant
-from pfbench.verification.statements.setting import check_function
+from pfbench.verification.statements.setting import check_signature
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_strange_character_is_named(text):
 
 def test_a_function_of_other_arguments_is_called_what_the_user_knows():
     with pytest.raises(InputError, match=r"the bound must be a function of \(c, a\)"):
-        check_function("the bound", lambda c: c, "c, a")
+        check_signature("the bound", lambda c: c, "c, a")
 
 
 class Right:

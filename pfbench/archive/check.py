@@ -22,7 +22,7 @@ from pfbench.archive.reruns import (
     BY_THE_CLOCK,
     describe_difference,
     has_builtin_problem_and_measures,
-    list_file_names,
+    list_possible_file_names,
     parse_run_and_problem_digest,
     replace_files_by_modules,
     run_plans,
@@ -107,7 +107,7 @@ class CheckOutcome:
         """Add a text to the deviations, unless it is empty or false."""
         self.deviations += [str(text)] if text else []
 
-    def compare_fresh(
+    def compare_distributions(
         self,
         name: str,
         recorded: Sequence[Mapping[str, float]],
@@ -232,7 +232,7 @@ class Check:
             if item.is_required and index not in reached
         ]
 
-    def compute(
+    def execute_required_task(
         self, task: Task, description: str, parse: Callable[[Any], Any], subject: str = "runs"
     ) -> Any:
         """Execute one required task; return its parsed result, or None if it fails."""
@@ -279,7 +279,7 @@ class Check:
         """
         families: dict[PlannedRun, list[tuple[PlannedRun, StoredRun]]] = defaultdict(list)
         for entry in stored_runs:
-            plan = make_plan(entry, self.manifest["reads"])
+            plan = plan_of_stored_run(entry, self.manifest["reads"])
             family = replace(plan, seed=0, problem=_with_data_seed(plan.problem, 0))
             families[family].append((plan, entry))
         for family, members in families.items():
@@ -309,7 +309,9 @@ class Check:
     def _rerun_task(
         self, entries: Sequence[StoredRun], description: str, *, needed: bool
     ) -> CheckTask:
-        task = self._make_run_task([make_plan(entry, self.manifest["reads"]) for entry in entries])
+        task = self._make_run_task(
+            [plan_of_stored_run(entry, self.manifest["reads"]) for entry in entries]
+        )
         return CheckTask(task, partial(self._compare_reruns, entries), description, needed)
 
     def _compare_reruns(self, entries: Sequence[StoredRun], answers: Sequence[Any]) -> None:
@@ -335,7 +337,7 @@ class Check:
         """Test whether runs with new seeds are distributed like stored runs of their setting."""
         new = [parse_run_and_problem_digest(answer)[0] for answer in answers]
         old = [entry.run for entry in cell.stored_runs]
-        self.outcome.compare_fresh(cell.name, [*map(_numbers, old)], [*map(_numbers, new)])
+        self.outcome.compare_distributions(cell.name, [*map(_numbers, old)], [*map(_numbers, new)])
 
 
 def _numbers(run: Run) -> dict[str, float]:
@@ -352,7 +354,7 @@ def _with_data_seed(problem: str, seed: int) -> str:
     return str(Selector(selector.name, {**selector.parameters, "seed": seed}))
 
 
-def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> PlannedRun:
+def plan_of_stored_run(entry: StoredRun, archived_file_names: Collection[str] = ()) -> PlannedRun:
     """Return the plan of a stored run, with MODULE:NAME in place of FILE.py:NAME.
 
     Raises
@@ -363,7 +365,10 @@ def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> Pl
     plan = replace_files_by_modules(PlannedRun.from_json(entry.notes.get("plan", {})))
     if portable_identity(plan) != portable_identity(entry.run):
         raise InputError(f"the run {entry.key} is stored together with the plan of another run.")
-    for name in [*list_file_names(plan.problem), *list_file_names(plan.algorithm)]:
+    for name in [
+        *list_possible_file_names(plan.problem),
+        *list_possible_file_names(plan.algorithm),
+    ]:
         if PurePath(name).as_posix() not in archived_file_names:
             raise InputError(f"the run {entry.key} names the file {name}, which the archive lacks.")
     return plan

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.archive import claim_tasks
-from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, make_plan
-from pfbench.archive.comparison import describe_method, read_interface, redraw_table_or_explain
-from pfbench.archive.page import describe_violation, pages
+from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, plan_of_stored_run
+from pfbench.archive.comparison import describe_method, read_interface, recompute_table_or_explain
+from pfbench.archive.page import describe_violation, make_page_files
 from pfbench.archive.reruns import TOLERANCE
 from pfbench.archive.unpacking import (
     link_external_files,
@@ -86,8 +86,8 @@ def check_archive(
         try:
             tasks, table = list(_tasks(check, stored_runs)), []
             if manifest["kind"] == "comparison":
-                table = _redraw_table(check, suite_path, stored_runs)
-            page_files = pages(manifest, table)
+                table = _recompute_table(check, suite_path, stored_runs)
+            page_files = make_page_files(manifest, table)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
             raise InputError(
@@ -124,13 +124,16 @@ def _record_missing_runs(
 ) -> None:
     """Record as a deviation the number of planned runs that the archive lacks, if it is not 0."""
     stored_keys = {
-        portable_identity(make_plan(entry, check.manifest["reads"])) for entry in stored_runs
+        portable_identity(plan_of_stored_run(entry, check.manifest["reads"]))
+        for entry in stored_runs
     }
     lacking = sum(portable_identity(plan) not in stored_keys for plan in plans)
     check.outcome.add_deviation(lacking and f"{lacking} planned runs are not in the archive")
 
 
-def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[StoredRun]) -> list[Any]:
+def _recompute_table(
+    check: Check, suite: Path | None, stored_runs: Sequence[StoredRun]
+) -> list[Any]:
     """Recompute the table of a comparison from its runs and return it; record deviations."""
     manifest, note, interface = check.manifest, check.outcome.add_deviation, None
     if suite is not None and (check.folder / SPEC).read_text("utf-8") != suite.read_text("utf-8"):
@@ -138,14 +141,14 @@ def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[Stored
     if ":" in manifest["method"]:
         task = check.make_confined_task(describe_method, manifest["method"])
         text = "the interface of its method"
-        interface = check.compute(task, text, read_interface, _STATEMENTS)
+        interface = check.execute_required_task(task, text, read_interface, _STATEMENTS)
         if interface is None:
             return []
     shipped = "" if suite is None else str(suite.resolve())
-    runs = [(make_plan(entry, manifest["reads"]), entry) for entry in stored_runs]
+    runs = [(plan_of_stored_run(entry, manifest["reads"]), entry) for entry in stored_runs]
     arguments = (str(check.folder / SPEC), dict(manifest), shipped, runs, interface)
-    task = Task(redraw_table_or_explain, arguments, check.seconds)
-    says, table, why = check.compute(task, "its table", tuple) or ("", [], "")
+    task = Task(recompute_table_or_explain, arguments, check.seconds)
+    says, table, why = check.execute_required_task(task, "its table", tuple) or ("", [], "")
     note(why)
     if table and says != manifest["says"]:
         note(f"the runs give {says!r}, the manifest has {manifest['says']!r}")

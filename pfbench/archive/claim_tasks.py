@@ -26,7 +26,7 @@ from pfbench.verification.falsify.falsification import replay_counterexample
 from pfbench.verification.falsify.reports import Counterexample, SearchReport
 from pfbench.verification.faults.equivalence import find_equivalence
 from pfbench.verification.faults.generate import generate_faults, sample_faults
-from pfbench.verification.homogeneity import check_claim
+from pfbench.verification.homogeneity import check_claim_units
 from pfbench.verification.instances import with_other_data_seed
 from pfbench.verification.session import examine, judge
 from pfbench.verification.statements.bound import Bound
@@ -88,7 +88,7 @@ def describe_claims(theorem: str, max_generated_faults: int) -> dict[str, Any]:
 
 
 def _describe_claim(claim: Claim) -> dict[str, Any]:
-    units = check_claim(claim)
+    units = check_claim_units(claim)
     return {
         "name": claim.name,
         "source": claim.source,
@@ -129,7 +129,7 @@ def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str
     return statement, files
 
 
-def add_counterexamples(
+def search_and_add_counterexamples(
     rows: Sequence[Verdict], engine: Engine, effort: str, seed: int
 ) -> tuple[list[Verdict], list[Mapping[str, Any]]]:
     """Search for counterexamples to user-defined bounds and error laws.

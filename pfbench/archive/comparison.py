@@ -73,7 +73,7 @@ def read_interface(answer: Any) -> CandidateInterface:
     return CandidateInterface(frozenset(requires), tuple(required), defaults)
 
 
-def redraw_table_or_explain(
+def recompute_table_or_explain(
     spec_path: str,
     manifest: Mapping[str, Any],
     shipped_spec_path: str,

@@ -11,8 +11,8 @@ from typing import Any
 from pfbench.archive.claim_tasks import as_module_reference, probe_claims
 from pfbench.archive.comparison import summarise
 from pfbench.archive.contents import ArchiveContents, collect_contents, collect_declared_files
-from pfbench.archive.page import pages
-from pfbench.archive.reruns import list_file_names, replace_files_by_modules
+from pfbench.archive.page import make_page_files
+from pfbench.archive.reruns import list_possible_file_names, replace_files_by_modules
 from pfbench.archive.unpacking import collect_loaded_distributions, format_requirements
 from pfbench.base.files import translate_os_errors
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
@@ -153,7 +153,7 @@ class ArchiveWriter:
         inside = {
             **files,
             **contents.files,
-            **pages(manifest, table),
+            **make_page_files(manifest, table),
             RUNS: self._copy_store([entry.key for entry in entries]),
             LOCK: format_requirements(versions),
         }
@@ -191,7 +191,7 @@ def collect_run_contents(plans: Sequence[PlannedRun]) -> ArchiveContents:
     visited: set[str] = set()
     chosen = []
     for plan in plans:
-        files = [text for text in (plan.problem, plan.algorithm) if list_file_names(text)]
+        files = [text for text in (plan.problem, plan.algorithm) if list_possible_file_names(text)]
         if new := {*plan.user_selectors, *files} - visited:
             visited |= new
             chosen.append(plan)

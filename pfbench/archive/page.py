@@ -81,7 +81,9 @@ def badge_phrases(fields: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def pages(fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()) -> dict[str, bytes]:
+def make_page_files(
+    fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()
+) -> dict[str, bytes]:
     """Return a dict from file name to bytes: the page, the badge and the scripts of an archive.
 
     Parameters
@@ -156,7 +158,7 @@ def claim_rows(fields: Mapping[str, Any]) -> Iterator[Row]:
         }
 
 
-def erratum_rows(fields: Mapping[str, Any]) -> Iterator[Row]:
+def rows_of_reproduced_errata(fields: Mapping[str, Any]) -> Iterator[Row]:
     """Yield a row for each reproduced erratum of an archive."""
     for erratum in fields["errata"]:
         if erratum["evidence"]["shown"]:
@@ -185,7 +187,10 @@ def _claim_lines(fields: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page of an archive of claims: its tables, and a remark on faults."""
     for rows, columns in (
         (claim_rows(fields), ("claim", "says", "verdict", "measured", "tested on", "units")),
-        (erratum_rows(fields), ("erratum", "as printed or read", "corrected", "conclusion")),
+        (
+            rows_of_reproduced_errata(fields),
+            ("erratum", "as printed or read", "corrected", "conclusion"),
+        ),
         (counterexample_rows(fields), ("counterexample to", "measured > bound", "script")),
     ):
         cells = [[row[name] for name in columns] for row in rows]

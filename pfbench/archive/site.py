@@ -16,10 +16,10 @@ from pfbench.archive.page import (
     Row,
     claim_rows,
     counterexample_rows,
-    erratum_rows,
     escape_html,
     fill_template,
-    pages,
+    make_page_files,
+    rows_of_reproduced_errata,
 )
 from pfbench.base.errors import InputError
 from pfbench.base.files import atomic_write, translate_os_errors
@@ -123,7 +123,11 @@ def _titles_and_rows(archive: Archive) -> Iterator[tuple[str, Row]]:
     """Yield the rows of an archive on the site, each with the title of its table."""
     manifest = archive.manifest
     if manifest["kind"] == "claim":
-        rows = claim_rows(manifest), counterexample_rows(manifest), erratum_rows(manifest)
+        rows = (
+            claim_rows(manifest),
+            counterexample_rows(manifest),
+            rows_of_reproduced_errata(manifest),
+        )
         for (title, columns), part in zip(_COLUMNS.items(), rows, strict=True):
             for row in ({"of": manifest["title"]} | row for row in part):
                 yield title, {name: row[name] for name in columns}
@@ -151,7 +155,7 @@ def _write_pages(item: CheckedArchive, folder: Path) -> None:
     if manifest["kind"] == "comparison":  # to draw it again would import its code
         page_files = {PAGE: archive.read(PAGE)}
     else:
-        page_files = pages(manifest)
+        page_files = make_page_files(manifest)
         for name in page_files.keys() - {PAGE}:
             _write(folder, name, page_files[name])
     text = page_files[PAGE].decode(errors="replace")

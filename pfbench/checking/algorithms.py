@@ -25,7 +25,7 @@ from pfbench.checking.traced_runs import (
     RunRecord,
     RunRecords,
     UncountedCallDetector,
-    convert_point_errors,
+    fail_on_expired_point,
     follow_guarded,
     format_counts,
     gradient_entries,
@@ -95,7 +95,7 @@ def check_algorithm(
         ("measures change neither counts nor bits", tried.check_trace_invariance),
         ("a budget stops it before it is exceeded", tried.check_budget_stop),
         ("its start point stays as it was", tried.check_start_unchanged),
-        ("it keeps the points that it needs", tried.check_keeps_needed_points),
+        ("it keeps the points that it needs", tried.check_copies_needed_points),
         ("its output is what it declares", tried.check_output_weights),
         ("a shorter run starts like a longer one", tried.check_anytime),
         ("a smaller epsilon needs more iterations", tried.check_iterations_grow_with_accuracy),
@@ -392,14 +392,14 @@ class AlgorithmChecks(RunRecords):
             )
         return "unchanged"
 
-    def check_keeps_needed_points(self) -> str:
+    def check_copies_needed_points(self) -> str:
         """Check that the algorithm copies each point that it still reads after its next step."""
         on = make_expiring_points_problem()
         try:
             resolve_run(on, self.algorithm).check_requirements(on.open(np.random.default_rng(0)))
         except RefusedError as error:
             raise CheckSkipped(f"the method cannot run on factored matrices: {error}") from error
-        with convert_point_errors("move"):
+        with fail_on_expired_point("move"):
             for step in islice(follow_guarded(on, self.algorithm), self.max_states):
                 keep(step.state.x)
         return "it copies the points that it reads later"

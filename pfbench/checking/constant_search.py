@@ -88,7 +88,7 @@ class ConstantSearch(ProblemChecks):
         names = (name for name in SEARCHES if name not in left_out)
         return [name for name in names if math.isfinite(getattr(self.constants, name))]
 
-    def find_counterexample(self, name: str) -> str:
+    def compare_constant_with_search(self, name: str) -> str:
         """Return a text that compares a stated constant with the largest value that a search finds.
 
         Raise `CheckFailed` if the value exceeds the constant.
@@ -108,7 +108,7 @@ class ConstantSearch(ProblemChecks):
             )
         share = f", {witness.value / value:.3g} of it" if value > 0.0 else ""
         n: Any = self._component_count
-        size = self._indices.size if name in _OF_COMPONENTS else n
+        size = self._component_indices.size if name in _OF_COMPONENTS else n
         few = f" (from {size} of {n} components)" if n is not None and size < n else ""
         return f"stated: {format_brief(value)}; largest value found: {format_brief(witness.value)}{share}{few}"  # noqa: E501
 
@@ -143,18 +143,21 @@ class ConstantSearch(ProblemChecks):
         for x, y in self._pairs(30, self.seconds_per_check / 2.0):
             far = distance(x, y)
             if far > 0.0:
-                changes = self._components(x) - self._components(y)
+                changes = self._component_gradients(x) - self._component_gradients(y)
                 sizes = np.sqrt((changes**2).sum(axis=1))
                 worst = int(np.argmax(sizes))
-                i = int(self._indices[worst])
+                i = int(self._component_indices[worst])
                 yield Witness(
-                    self._remove_rounding(float(sizes[worst]), x, y), {"x": x, "y": y, "i": i}
+                    self._ratio_without_rounding(float(sizes[worst]), x, y),
+                    {"x": x, "y": y, "i": i},
                 )
                 chosen[worst] = max(chosen.get(worst, 0.0), float(sizes[worst]) / far)
         for k in sorted(chosen, key=chosen.__getitem__, reverse=True)[:3]:
-            component = partial(problem.batch, self._sample(k))
+            component = partial(problem.batch, self._sample_of_component(k))
             witness = self._find_largest_change_ratio(component, 0.1)
-            yield Witness(witness.value, {**witness.arguments, "i": int(self._indices[k])})
+            yield Witness(
+                witness.value, {**witness.arguments, "i": int(self._component_indices[k])}
+            )
 
     def mean_component_change_ratios(self) -> Iterator[Witness]:
         """Yield the mean over components of their largest |grad f_i(x) - grad f_i(y)|/|x - y|.
@@ -165,15 +168,19 @@ class ConstantSearch(ProblemChecks):
             If the problem states a smaller constant L_i of a component.
         """
         skip_unless_offered(self.problem, "batch")
-        largest, problem, pair = np.zeros(self._indices.size), self.problem, {}
+        largest, problem, pair = np.zeros(self._component_indices.size), self.problem, {}
         for x, y in self._pairs(30, 0.5 * self.seconds_per_check):
-            changes = np.linalg.norm(self._components(x) - self._components(y), axis=1)
-            ratios = np.array([self._remove_rounding(float(change), x, y) for change in changes])
+            changes = np.linalg.norm(
+                self._component_gradients(x) - self._component_gradients(y), axis=1
+            )
+            ratios = np.array(
+                [self._ratio_without_rounding(float(change), x, y) for change in changes]
+            )
             largest, pair = np.maximum(largest, ratios), {"x": x, "y": y}
         if "component_smoothness" not in problem.lacks:
-            statement = problem.component_smoothness()[self._indices]
+            statement = problem.component_smoothness()[self._component_indices]
             for k in np.argsort(largest / np.maximum(statement, 1e-300))[::-1][:3].tolist():
-                indices = self._indices[k : k + 1]
+                indices = self._component_indices[k : k + 1]
                 witness = self._find_largest_change_ratio(partial(problem.batch, indices), 0.1)
                 largest[k] = max(largest[k], witness.value)
                 if not largest[k] <= statement[k] * (1.0 + _SLACK):
@@ -185,7 +192,7 @@ class ConstantSearch(ProblemChecks):
                         witness.arguments,
                         "component_smoothness",
                     )
-        yield Witness(self._lower_mean_bound(largest), pair)
+        yield Witness(self._mean_or_lower_limit(largest), pair)
 
     def mean_square_change_ratios(self) -> Iterator[Witness]:
         """Yield values of sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y| for several pairs."""
@@ -198,9 +205,9 @@ class ConstantSearch(ProblemChecks):
             x = self.space.random_member()
             y = self.space.sample_near(x)
             for _ in patience.rounds(_ASCENT):
-                changes = self._components(x) - self._components(y)
-                root = math.sqrt(self._lower_mean_bound((changes**2).sum(axis=1)))
-                yield Witness(self._remove_rounding(root, x, y), {"x": x, "y": y})
+                changes = self._component_gradients(x) - self._component_gradients(y)
+                root = math.sqrt(self._mean_or_lower_limit((changes**2).sum(axis=1)))
+                yield Witness(self._ratio_without_rounding(root, x, y), {"x": x, "y": y})
                 if root == 0.0 or not self.space.dense:
                     y = self.space.sample_near(x)
                     continue
@@ -214,11 +221,11 @@ class ConstantSearch(ProblemChecks):
         """
         u = np.zeros(x.shape)
         h = 1e-4 * self.space.scale / root
-        at_x = self._components(x)
+        at_x = self._component_gradients(x)
         for k in TimeLimit(0.2 * self.seconds_per_check).rounds(len(at_x)):
             w = changes[k].reshape(x.shape)
             if w.any():
-                batch = self.problem.batch(self._sample(k), x + h * w)
+                batch = self.problem.batch(self._sample_of_component(k), x + h * w)
                 u = u + (np.ravel(batch) - at_x[k]).reshape(x.shape)
         return u
 
@@ -232,13 +239,13 @@ class ConstantSearch(ProblemChecks):
                 line = LineSegment(x, y)
             H, K = self.problem.hessian(keep(x)), self.problem.hessian(keep(y))
             squares = []
-            for k in range(len(self._indices)):
-                indices = self._indices[k : k + 1]
+            for k in range(len(self._component_indices)):
+                indices = self._component_indices[k : k + 1]
                 change = H.batch(indices, line.y, line.x) - K.batch(indices, line.y, line.x)
                 squares.append(norm(change) ** 2)
             scale = far * line.length
             if scale > 0.0:
-                root = math.sqrt(self._lower_mean_bound(np.array(squares)))
+                root = math.sqrt(self._mean_or_lower_limit(np.array(squares)))
                 noise = 1e-13 * norm(H.product(line.y, line.x)) / scale
                 yield Witness(root / scale - noise, {"x": x, "y": y, "u": line.y})
 
@@ -291,7 +298,9 @@ class ConstantSearch(ProblemChecks):
                     best.arguments["x"], space.vertex(), 10.0 ** space.rng.uniform(-2.0, 0.0)
                 )
             mean = np.ravel(self.problem.gradient(keep(x)))
-            spread = self._lower_mean_bound(((self._components(x) - mean) ** 2).sum(axis=1))
+            spread = self._mean_or_lower_limit(
+                ((self._component_gradients(x) - mean) ** 2).sum(axis=1)
+            )
             best = _select_largest([best, Witness(spread, {"x": x})])
         yield best
 
@@ -328,10 +337,10 @@ class ConstantSearch(ProblemChecks):
             return evaluate_value(problem, keep(x)) + (0.0 if h is None else float(h.value(x)))
 
         first = objective(problem.start())
-        for x in self._descent():
+        for x in self._descent_iterates():
             yield Witness(first - objective(x), {"x": x})
 
-    def _descent(self) -> Iterator[Point]:
+    def _descent_iterates(self) -> Iterator[Point]:
         """Yield the iterates of a descent method: Frank-Wolfe, or (proximal) gradient steps."""
         problem, space = self.problem, self.space
         x, patience = problem.start(), TimeLimit(self.seconds_per_check)
@@ -374,12 +383,12 @@ class ConstantSearch(ProblemChecks):
             y = space.sample_near(x)
             for _ in range(_ASCENT):
                 change = gradient(keep(y)) - gradient(keep(x))
-                yield Witness(self._remove_rounding(norm(change), x, y), {"x": x, "y": y})
+                yield Witness(self._ratio_without_rounding(norm(change), x, y), {"x": x, "y": y})
                 if not change.any() or patience.is_over:
                     break
                 y = space.sample_member_toward(x, change)
 
-    def _remove_rounding(self, change: float, x: Point, y: Point) -> float:
+    def _ratio_without_rounding(self, change: float, x: Point, y: Point) -> float:
         """Return (change - e)/|x - y|, where e bounds the rounding error of `change`."""
         far = distance(x, y)
         if far == 0.0:
@@ -393,14 +402,14 @@ class ConstantSearch(ProblemChecks):
         atoms = self.problem.atoms if self.problem.n is None else None
         return self.problem.n if atoms is None else len(atoms.probabilities)
 
-    def _sample(self, k: int) -> Any:
-        """Return a sample that has only component k of `_indices`, or value k of a sampler."""
+    def _sample_of_component(self, k: int) -> Any:
+        """Return a sample of searched component k alone, or of value k of a sampler."""
         if self.problem.n is None:
             return Draws(self.problem.atoms.values[k : k + 1], 1)
-        return self._indices[k : k + 1]
+        return self._component_indices[k : k + 1]
 
     @cached_property
-    def _indices(self) -> Integers:
+    def _component_indices(self) -> Integers:
         """Indices of all components, or of as many random ones as time allows.
 
         For a sampler, they are those of all values.
@@ -419,12 +428,15 @@ class ConstantSearch(ProblemChecks):
         max_count = max(_FEWEST, min(_ENTRIES // size, number_in_time))
         return np.arange(n) if n <= max_count else self.space.rng.integers(n, size=max_count)
 
-    def _components(self, x: Point) -> Floats:
-        """Return the gradients of the components in `_indices` at x, one in each row."""
-        request, samples = keep(x), map(self._sample, range(self._indices.size))
+    def _component_gradients(self, x: Point) -> Floats:
+        """Return the gradients of the components in `_component_indices` at x, one in each row."""
+        request, samples = (
+            keep(x),
+            map(self._sample_of_component, range(self._component_indices.size)),
+        )
         return np.array([np.ravel(self.problem.batch(sample, request)) for sample in samples])
 
-    def _lower_mean_bound(self, squares: Floats) -> float:
+    def _mean_or_lower_limit(self, squares: Floats) -> float:
         """Return the mean of `squares`, or a lower confidence limit if components were sampled."""
         if self.problem.n is None:
             return float(self.problem.atoms.probabilities @ squares)

@@ -32,7 +32,7 @@ from pfbench.checking.lines import PointSampler, norm
 from pfbench.checking.traced_runs import (
     PrivateAccessRecordingOracles,
     UncountedCallDetector,
-    convert_point_errors,
+    fail_on_expired_point,
     format_counts,
     gradient_entries,
     guard_oracles,
@@ -67,7 +67,7 @@ _CLOSE = 1e-10
 
 
 @dataclass(frozen=True)
-class WalkResult:
+class PathEstimates:
     """Gradient estimates at a fixed sequence of points, with counted and actual oracle calls."""
 
     estimates: tuple[Floats, ...]
@@ -95,7 +95,7 @@ def check_estimator(estimator: Any, runner: CheckRunner, problem: Problem | None
         ("the same stream gives the same bits", walk.check_reproducibility),
         ("it keeps nothing from run to run", walk.check_independent_runs),
         ("points and earlier estimates stay as they were", walk.check_inputs_unchanged),
-        ("it keeps the points that it needs", walk.check_keeps_needed_points),
+        ("it keeps the points that it needs", walk.check_copies_needed_points),
         ("its reference is the gradient", walk.check_exact_at_reference_renewal),
         ("its mean is the gradient", walk.check_unbiased),
     ):
@@ -142,14 +142,14 @@ class EstimatorChecks:
             # Not far apart, as the iterates of a method.
             self.path.append(keep(space.sample_near(self.path[-1])))
 
-    def estimate_path(self, rng: Any, steps: int = _STEPS) -> WalkResult:
+    def estimate_along_path(self, rng: Any, steps: int = _STEPS) -> PathEstimates:
         """Return the estimates and oracle calls at the first `steps` points of a fixed path."""
         ledger, backend = Ledger(), OracleTally(self.problem.open(np.random.default_rng(0)))
         ask = guard_oracles(self.problem, backend, ledger)
         self.accessed_privates = ask.accessed_privates
         estimate = self.estimator.start(ask, rng)
         results = [np.array(estimate(x)) for x in self._points(steps)]
-        return WalkResult(tuple(results), ledger.counts(), Counts(*backend.charged))
+        return PathEstimates(tuple(results), ledger.counts(), Counts(*backend.charged))
 
     def _make_guarded_oracles(self) -> PrivateAccessRecordingOracles:
         return guard_oracles(self.problem, self.problem.open(np.random.default_rng(0)))
@@ -166,7 +166,7 @@ class EstimatorChecks:
 
     def check_estimates_finite_and_shaped(self) -> str:
         """Check that each estimate is finite and has the shape of the gradient."""
-        walked = self.estimate_path(np.random.default_rng(0))
+        walked = self.estimate_along_path(np.random.default_rng(0))
         right = np.asarray(self.problem.gradient(keep(self.path[0])))
         for t, g in enumerate(walked.estimates):
             if g.shape != right.shape or not np.isfinite(g).all():
@@ -180,14 +180,14 @@ class EstimatorChecks:
     def check_all_computations_counted(self) -> str:
         """Check that all evaluations of the problem go through the counting oracles."""
         with UncountedCallDetector(self.problem) as bypass:
-            walked = self.estimate_path(np.random.default_rng(0))
+            walked = self.estimate_along_path(np.random.default_rng(0))
         refuse_uncounted_calls(bypass, self.accessed_privates, walked.tally, walked.counts)
         return f"{format_counts(walked.counts)}, all counted"
 
     def check_reproducibility(self) -> str:
         """Check that random generators with equal seeds give equal estimates."""
         first, second, other = (
-            self.estimate_path(np.random.default_rng(s)).estimates for s in (0, 0, 1)
+            self.estimate_along_path(np.random.default_rng(s)).estimates for s in (0, 0, 1)
         )
         if not _equal_sequences(first, second):
             raise CheckFailed(
@@ -197,7 +197,7 @@ class EstimatorChecks:
 
     def check_independent_runs(self) -> str:
         """Check that two interleaved runs of one estimator do not affect each other."""
-        alone = self.estimate_path(np.random.default_rng(0)).estimates
+        alone = self.estimate_along_path(np.random.default_rng(0)).estimates
         runs = [
             self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(seed))
             for seed in (0, 1)
@@ -231,7 +231,7 @@ class EstimatorChecks:
             last = g, np.array(g)
         return "nothing is changed in place"
 
-    def check_keeps_needed_points(self) -> str:
+    def check_copies_needed_points(self) -> str:
         """Check that the estimator copies each point that it still reads after the next call."""
         problem = make_expiring_points_problem()
         rng = np.random.default_rng(0)
@@ -241,7 +241,7 @@ class EstimatorChecks:
             estimator = instantiate_with_accepted_parameters(estimator, (), period=_STEPS)
         estimate = estimator.start(guard_oracles(problem, problem.open(rng)), rng)
         x, space = problem.start(), PointSampler(problem)
-        with convert_point_errors("take"):
+        with fail_on_expired_point("take"):
             for _ in range(_STEPS):
                 estimate(x)
                 x = combine(x, space.vertex(), 0.2)
@@ -258,7 +258,7 @@ class EstimatorChecks:
             )
         looked = range(0, _STEPS, period)
         for seed in range(3):
-            estimates = self.estimate_path(np.random.default_rng(seed)).estimates
+            estimates = self.estimate_along_path(np.random.default_rng(seed)).estimates
             for t in looked:
                 right = np.asarray(self.problem.gradient(keep(self.path[t])))
                 deviation = norm(estimates[t] - right)
@@ -341,7 +341,7 @@ class EstimatorChecks:
         total: Any = 0.0
         number = 0
         for chance, result in enumerate_draws(
-            lambda rng: self.estimate_path(rng, steps).estimates, _BRANCHES
+            lambda rng: self.estimate_along_path(rng, steps).estimates, _BRANCHES
         ):
             total, number = total + chance * np.array(result), number + 1
         return list(total), number
@@ -353,7 +353,10 @@ class EstimatorChecks:
         """
         walks = [
             np.array(
-                [g.ravel() for g in self.estimate_path(np.random.default_rng((7, k))).estimates]
+                [
+                    g.ravel()
+                    for g in self.estimate_along_path(np.random.default_rng((7, k))).estimates
+                ]
             )
             for k in TimeLimit(2.5).rounds(_SAMPLES)
         ]

@@ -270,7 +270,7 @@ class TimeLimit:
         """Whether the time limit has passed."""
         return thread_time() > self._deadline
 
-    def rounds(self, limit: int) -> Any:
+    def rounds(self, limit: int) -> Iterator[int]:
         """Yield 0, 1, ..., limit - 1, but stop as soon as the time limit has passed."""
         for k in range(limit):
             if k and self.is_over:

@@ -26,8 +26,8 @@ from pfbench.checking.lines import (
     as_dense_array,
     complex_step_derivative,
     derivative,
-    deviates_clearly,
     evaluate_value,
+    is_derivative_wrong,
     norm,
     restrict_to_line,
 )
@@ -135,7 +135,7 @@ class FunctionChecks(ProblemChecks):
             allowed = 20.0 * error + _RELATIVE * max(abs(slope), abs(expected))
             allowed += 1e-11 * abs(value)
             path = restrict_to_line(partial(evaluate_value, self.problem), line)
-            if wrong is None and deviates_clearly(slope, expected, allowed, path):
+            if wrong is None and is_derivative_wrong(slope, expected, allowed, path):
                 wrong = line, slope, expected
         if wrong is not None:
             self._fail_gradient(wrong, visited)
@@ -228,7 +228,7 @@ class FunctionChecks(ProblemChecks):
                 expected, error = derivative(path)
                 rounding = 1e-11 * max(norm(source(keep(s))), usual)
                 allowed = 20.0 * error + 1e-6 * max(norm(product), norm(expected)) + rounding
-                if deviates_clearly(product, expected, allowed, path):
+                if is_derivative_wrong(product, expected, allowed, path):
                     size, deviation = norm(product), norm(product - expected)
                     raise CheckFailed(
                         f"{call} of hessian(s) must be the derivative of the gradient at s along y "

@@ -285,7 +285,7 @@ def central_difference_at_finest_step(
     return np.asarray((np.asarray(path(step)) - np.asarray(path(-step))) / (2.0 * step))
 
 
-def deviates_clearly(
+def is_derivative_wrong(
     claimed: Any, expected: Any, allowed: float, path: Callable[[float], Any]
 ) -> bool:
     """Return whether a claimed derivative of `path` at 0 is wrong.

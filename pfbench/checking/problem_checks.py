@@ -80,7 +80,7 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
     ):
         return
     for name in search.list_stated_constants():
-        look(f"constant {name}", search.find_counterexample, name)
+        look(f"constant {name}", search.compare_constant_with_search, name)
 
 
 def _check_members(problem: Problem, space: PointSampler) -> str:

@@ -173,7 +173,7 @@ class SamplerChecks(ProblemChecks):
             reach = math.log(2 * _MEAN_POINTS * expected.size / _FALSE_ALARM)
             rounding = 1e-9 * norm(expected) + 1e-100
             variance = max(sigma2 / size, rounding**2)
-            if math.isfinite(sigma2) and _mean_is_rejected(means - expected, variance, reach):
+            if math.isfinite(sigma2) and _is_zero_mean_rejected(means - expected, variance, reach):
                 raise CheckFailed(
                     "the mean of grad f(x, xi) over xi must be gradient(x) (tested for independent "
                     f"draws of variance at most sigma2 = {format_brief(sigma2)})",
@@ -223,7 +223,7 @@ class SamplerChecks(ProblemChecks):
         ]
         return "; ".join(observed)
 
-    def _squares(self, name: str, x: Any, y: Any, rng: Any, rounds: Any) -> Floats:
+    def _error_or_ratio_squares(self, name: str, x: Any, y: Any, rng: Any, rounds: Any) -> Floats:
         """Return drawn gradients' squared errors or change ratios, which constant `name` bounds."""
         problem, far = self.problem, distance(x, y)
         if name == "sigma2":
@@ -251,13 +251,13 @@ class SamplerChecks(ProblemChecks):
         pairs = [(x, y) for x in points if distance(x, y := self.space.sample_near(x)) > 0.0]
         pilots = []
         for _, (x, y) in zip(patience.rounds(len(pairs)), pairs, strict=False):
-            pilots.append(self._squares(name, x, y, rng, range(_PILOT)))
+            pilots.append(self._error_or_ratio_squares(name, x, y, rng, range(_PILOT)))
         if not pilots:
             raise CheckSkipped("no two distinct points of the set were found")
         typical = np.max if name == "L_max" else np.mean
         x, y = pairs[int(np.argmax([typical(squares) for squares in pilots]))]
         patience = TimeLimit(2.0 * self.seconds_per_check)
-        squares = self._squares(name, x, y, rng, patience.rounds(20_000))
+        squares = self._error_or_ratio_squares(name, x, y, rng, patience.rounds(20_000))
         bound = (upper if name == "sigma2" else upper**2) * (1.0 + 1e-6)
         bound += (1e-9 * max(1.0, norm(problem.gradient(keep(x))))) ** 2
         if name == "L_max":
@@ -289,7 +289,7 @@ _MEANINGS = {
 """Quantity that each constant bounds."""
 
 
-def _mean_is_rejected(deviations: Floats, variance: float, reach: float) -> bool:
+def _is_zero_mean_rejected(deviations: Floats, variance: float, reach: float) -> bool:
     """Return whether a test rejects that the deviations, shape (k, d), have mean 0 in all entries.
 
     For deviations y of mean 0 and variance at most v, E(1 + l y + l^2 y^2/2) <= exp(l^2 v/2). The

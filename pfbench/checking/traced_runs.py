@@ -357,7 +357,7 @@ class _NegatedObject(OverriddenOracles):
 
 
 @contextmanager
-def convert_point_errors(verb: str) -> Iterator[None]:
+def fail_on_expired_point(verb: str) -> Iterator[None]:
     """Context manager that fails a check if its block reads a point that is no longer valid.
 
     It raises `CheckFailed` for `StalePoint`, and `CheckSkipped` for any other exception.

@@ -174,7 +174,7 @@ def paper_titles(papers: Iterable[Paper]) -> dict[str, str]:
     return {claim.paper: paper.title for paper in papers for claim in paper.claims}
 
 
-def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, list[Claim]]:
+def load_algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, list[Claim]]:
     """Return the algorithm that MODULE:NAME names, and the claims on which it is to be tested.
 
     The claims are those in `names`. If there are none, they are those of the algorithm's class
@@ -253,7 +253,7 @@ def verify(
     check_integer("jobs", jobs, minimum=1)
     subject = Subject(algorithm=algorithm)
     subject.check_importable()
-    chosen = select_claims(() if names is None else _list_refusing_string(names), effort)
+    chosen = select_claims(() if names is None else _as_name_list(names), effort)
     if engine is not None:
         check_engine(engine)
     session = Session(
@@ -268,7 +268,7 @@ def verify(
     return done if algorithm is not None else search_counterexamples(session, done)
 
 
-def _list_refusing_string(names: Any) -> list[str]:
+def _as_name_list(names: Any) -> list[str]:
     """Return the claim names as a list; raise an error if `names` is a single string."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(

@@ -141,7 +141,11 @@ def _make_comparison(
 
 
 def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -> None:
-    from pfbench.archive.claim_tasks import add_counterexamples, describe_claims, plan_claim_runs
+    from pfbench.archive.claim_tasks import (
+        describe_claims,
+        plan_claim_runs,
+        search_and_add_counterexamples,
+    )
     from pfbench.claims.catalogue import load_user_papers, select_claims, select_mutants
     from pfbench.cli.faults import generate_faults, study_faults
     from pfbench.cli.report_sources import RunExecution
@@ -155,7 +159,9 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
     with work.step_progress("verification", len(claims) + len(errata)) as steps:
         done = work.make_session(steps).verify(claims)
         examined = work.make_session(steps).examine(errata)
-    rows, counterexamples = add_counterexamples(done.rows, work.engine, work.effort, work.seeds[0])
+    rows, counterexamples = search_and_add_counterexamples(
+        done.rows, work.engine, work.effort, work.seeds[0]
+    )
     with work.step_progress("planted faults", len(planted)) as steps:
         caught = work.make_session(steps).catch_mutants(planted)
     faults, _, fault_names = generate_faults(work, limit)

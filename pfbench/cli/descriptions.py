@@ -118,7 +118,7 @@ def describe_claim(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
     """Return the facts about a claim, and descriptions of the instances on which it is tested."""
     from pfbench.claims.catalogue import find_paper
     from pfbench.verification.claim import KINDS
-    from pfbench.verification.homogeneity import check_claim
+    from pfbench.verification.homogeneity import check_claim_units
 
     name, kind, paper = claim.name, claim.kind, find_paper(claim)
     mutants = [m.name for m in paper.mutants if name in {c.name for c in m.expected_claims}]
@@ -138,7 +138,7 @@ def describe_claim(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
         Fact("schedule", claim.schedule, "schedule"),
         *([Fact("admits", ", ".join(admitted), "admits")] if admitted else []),
         Fact("disputed", claim.disputed or None, "disputed", claim.disputed or "no"),
-        Fact("units", check_claim(claim).sentence, "units"),
+        Fact("units", check_claim_units(claim).sentence, "units"),
         Fact("mutants", mutants, "must catch", ", ".join(mutants) or "no planted fault yet"),
         Fact("errata", errata, "errata", ", ".join(errata) or "none"),
         Fact("seconds", seconds, "time", times),

@@ -94,13 +94,13 @@ def _report_catalogue_faults(work: VerificationJob, limit: int, late_limit: int)
 
 def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_limit: int) -> None:
     """Report which generated faults in a user-defined algorithm the named claims catch."""
-    from pfbench.claims.catalogue import algorithm_and_claims
+    from pfbench.claims.catalogue import load_algorithm_and_claims
     from pfbench.verification.faults.generate import generate_faults, sample_faults
     from pfbench.verification.subject import Subject
 
     if not work.is_quiet:
         terminal.announce_imports([algorithm])
-    tested, claims = algorithm_and_claims(algorithm, work.names)
+    tested, claims = load_algorithm_and_claims(algorithm, work.names)
     if not claims:
         raise InputError(
             f"--algorithm {algorithm} needs claims to test the generated faults against: name "

@@ -121,14 +121,14 @@ def _verify_algorithm(work: VerificationJob, reference: str, case_seed: int | No
     checked as by ``pfbench check``.
     """
     from pfbench.checking import check
-    from pfbench.claims.catalogue import algorithm_and_claims, methods_first_then_quickest_key
+    from pfbench.claims.catalogue import load_algorithm_and_claims, methods_first_then_quickest_key
     from pfbench.cli.check import render_report
     from pfbench.verification.session import choose_case_seed
     from pfbench.verification.subject import Subject
 
     if not work.is_quiet:
         terminal.announce_imports([reference])
-    algorithm, claims = algorithm_and_claims(reference, work.names)
+    algorithm, claims = load_algorithm_and_claims(reference, work.names)
     if not claims:
         report = check(reference, kind="algorithm")
         work.write(report.as_json())
@@ -268,13 +268,13 @@ def _describe_evidence_needed_to_decide(row: "Verdict") -> str:
 
     The text is empty for every other verdict.
     """
-    from pfbench.verification.summaries import describe_deciding_evidence
+    from pfbench.verification.summaries import describe_further_tests
 
     is_undecided = row.verdict == VerdictName.INCONCLUSIVE and not row.lost
     if not is_undecided or row.claim.kind != "bound" or row.claim.user_source is None:
         return ""
     statistic = getattr(row.claim.check, "statistic", "")
-    return f" ({describe_deciding_evidence(row.measured, statistic)}.)"
+    return f" ({describe_further_tests(row.measured, statistic)}.)"
 
 
 def _render_findings(findings: "Sequence[ErratumFinding]") -> RenderableType:
@@ -324,15 +324,15 @@ def check_homogeneity(
     claims: "Iterable[Claim]", errata: "Iterable[Erratum]" = ()
 ) -> "list[Homogeneity]":
     """Return the unit checks of claims, of their user-defined schedules, and of errata."""
-    from pfbench.verification.homogeneity import check_claim, check_erratum
+    from pfbench.verification.homogeneity import check_claim_units, check_erratum_units
     from pfbench.verification.schedule_homogeneity import check_schedule
 
     methods = [claim.algorithm for claim in claims if not isinstance(claim.algorithm, str)]
     schedules = map(check_schedule, {id(method): method for method in methods}.values())
     return [
-        *map(check_claim, claims),
+        *map(check_claim_units, claims),
         *filter(None, schedules),
-        *(homogeneity for erratum in errata for homogeneity in check_erratum(erratum)),
+        *(homogeneity for erratum in errata for homogeneity in check_erratum_units(erratum)),
     ]
 
 

@@ -1,8 +1,7 @@
 """Counterexample searches that a verification adds, with their effort and their effect on it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from pfbench.base.status import Verdict as VerdictName
 from pfbench.runs.engines.engine import Engine
@@ -45,7 +44,11 @@ def search_counterexamples(
 
 
 def search_claims_of_verdicts(
-    rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, is_selected: Any
+    rows: Sequence[Verdict],
+    engine: Engine,
+    effort: str,
+    seed: int,
+    is_selected: Callable[[Verdict], bool],
 ) -> dict[int, SearchReport]:
     """Search for counterexamples to the claims of verdicts; return reports by index in `rows`.
 

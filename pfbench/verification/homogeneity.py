@@ -69,7 +69,7 @@ Case = Callable[[Scaling], tuple[Any, Any]]
 """Function of a scaling: constants and parameters of a claim in other units."""
 
 
-def check_claim(claim: Claim) -> Homogeneity:
+def check_claim_units(claim: Claim) -> Homogeneity:
     """Check that the formulas of a claim scale as they should if the units of f and x change."""
     reported = partial(
         Homogeneity, name=claim.name, kind="claim", normalised=claim.scale_dependence
@@ -91,7 +91,7 @@ def check_claim(claim: Claim) -> Homogeneity:
     )
 
 
-def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
+def check_erratum_units(erratum: Erratum) -> Iterator[Homogeneity]:
     """Check the units of the printed and the corrected formula of an erratum; yield the results.
 
     Yield nothing for an erratum without formulas.
@@ -155,7 +155,7 @@ def _compute_printed_schedule(
         request,
         epsilon=request.epsilon * scaling.factor(unit),
         constants=scaling.constants(request.constants),
-        parameters=scaling.numbers(request.parameters, units),
+        parameters=scaling.convert_numbers(request.parameters, units),
     )
     return published.compute(other)
 
@@ -240,7 +240,7 @@ def _make_case_of_scaling(
     def case(scaling: Scaling) -> tuple[Any, Any]:
         constants = rescale_constants(existing, scaling, units)
         parameters = setting.parameters(constants) if callable(setting.parameters) else explicit
-        products = scaling.numbers(parameters, parameter_units)
+        products = scaling.convert_numbers(parameters, parameter_units)
         epsilon = products.pop("epsilon", None)
         if epsilon is not None:
             if own is not None and has_schedule(own):

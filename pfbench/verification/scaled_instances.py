@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.status import Verdict
-from pfbench.verification.homogeneity import check_claim
+from pfbench.verification.homogeneity import check_claim_units
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.statements.bound import Bound
@@ -39,7 +39,7 @@ def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
     is_kept = Verdict(evidence.decision.verdict).keeps_bound
     if not is_kept or claim.scale_dependence or not isinstance(claim.check, Bound):
         return evidence
-    units = check_claim(claim)
+    units = check_claim_units(claim)
     if units.homogeneous is not False:
         return evidence
     tests, runs, work = evidence.decision.test_count, evidence.repetitions, trial.coverage.work
@@ -139,4 +139,4 @@ def _rescale_parameters(trial: Trial, parameters: Given, scaling: Scaling) -> Gi
         return parameters
     units = trial.claim.units
     float_units = {name: units[name] for name, value in parameters.items() if is_float(value)}
-    return scaling.numbers(parameters, float_units)
+    return scaling.convert_numbers(parameters, float_units)

@@ -181,7 +181,7 @@ class Session:
         subjects = [(claim, Subject(fault)) for claim, fault in claims_and_faults]
         return self._outcomes([self._claim_request(*each, each[1].label) for each in subjects])
 
-    def find_equivalences(
+    def find_equivalence_kinds(
         self,
         faults: Sequence[Fault],
         claim_of: Callable[[Fault], Claim | None] = lambda fault: None,
@@ -313,7 +313,7 @@ def _find_equivalence_as_row(fault: Fault, claim: Claim | None) -> Mapping[str, 
     from pfbench.verification.replay.same_runs import is_same_in_long_runs
 
     if claim is None:
-        why = find_equivalence(fault)
+        why: str = find_equivalence(fault)
     else:
         why = "at size" if is_same_in_long_runs(claim, Subject(fault)) else ""
     return {"fault": fault.name, "where": fault.location, "equivalent": why}

@@ -12,7 +12,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.function_methods import is_method_function, method_class
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.verification.faults.fault import Edit, Fault, SourceChange
-from pfbench.verification.faults.mutant_compilation import compile_fault
+from pfbench.verification.faults.mutant_compilation import compile_faulty_algorithm
 from pfbench.verification.instruments.overrides import OverriddenProblem
 
 
@@ -85,7 +85,7 @@ class Subject:
         if not isinstance(self.algorithm, Fault):
             return self.algorithm
         try:
-            return compile_fault(self.algorithm)
+            return compile_faulty_algorithm(self.algorithm)
         except Exception as error:
             raise MethodFailed(
                 f"the faulty method cannot be imported ({type(error).__name__}: {error})"
@@ -149,7 +149,7 @@ class EditedMethod(Subject):
 
     def algorithm_under_test(self) -> Any:
         """Return the class compiled from the edited source."""
-        return compile_fault(self.fault)
+        return compile_faulty_algorithm(self.fault)
 
     @cached_property
     def fault(self) -> Fault:

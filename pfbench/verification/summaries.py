@@ -86,7 +86,7 @@ def slack_factor(measured: Mapping[str, Any]) -> float | None:
     return 1.0 / max(ratios) if ratios else None
 
 
-def describe_deciding_evidence(measured: Mapping[str, Any], statistic: str) -> str:
+def describe_further_tests(measured: Mapping[str, Any], statistic: str) -> str:
     """Describe further tests, e.g. more runs, that could decide an inconclusive bound.
 
     Parameters

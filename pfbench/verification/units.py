@@ -68,7 +68,9 @@ class Scaling:
         """Return the factor by which a number with this unit changes."""
         return float(self.f ** unit[0] * self.x ** unit[1])
 
-    def numbers(self, values: Mapping[str, Any], units: Mapping[str, Unit]) -> dict[str, Any]:
+    def convert_numbers(
+        self, values: Mapping[str, Any], units: Mapping[str, Unit]
+    ) -> dict[str, Any]:
         """Return the named values; those that have a unit are converted to the scaled units."""
         return {
             name: value * self.factor(units[name]) if name in units else value
@@ -78,7 +80,7 @@ class Scaling:
     def constants(self, constants: Constants) -> Constants:
         """Return the problem constants, converted to the scaled units."""
         values = {name: getattr(constants, name) for name in MEANING if name != "n"}
-        return replace(constants, **self.numbers(values, CONSTANTS))
+        return replace(constants, **self.convert_numbers(values, CONSTANTS))
 
     def __str__(self) -> str:
         parts = {"f": math.log2(self.f), "x": math.log2(self.x)}
@@ -216,7 +218,7 @@ class Formula:
             }
 
             def evaluate_scaled(scaling: Scaling, base: Mapping[str, Any] = base) -> Any:
-                return self.function(**scaling.numbers(base, units), **self.fixed_arguments)
+                return self.function(**scaling.convert_numbers(base, units), **self.fixed_arguments)
 
             yield evaluate_scaled
 
@@ -286,7 +288,9 @@ def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit
         )
     all_units = {**CONSTANTS, **units}
     floats = [name for name, value in parts.items() if is_float(value)]
-    scaled = scaling.numbers(parts, {name: _find_known_unit(name, all_units) for name in floats})
+    scaled = scaling.convert_numbers(
+        parts, {name: _find_known_unit(name, all_units) for name in floats}
+    )
     if isinstance(constants, dict):
         return scaled
     return replace(constants, **scaled) if is_dataclass(constants) else type(constants)(**scaled)  # type: ignore[type-var]

@@ -12,7 +12,7 @@ import pytest
 from forged_archives import checking, content, forged, run
 
 from pfbench.archive.check import CheckOutcome
-from pfbench.archive.checker import _redraw_table, _tasks
+from pfbench.archive.checker import _recompute_table, _tasks
 from pfbench.archive.comparison import read_interface
 from pfbench.archive.unpacking import read_runs
 
@@ -92,7 +92,7 @@ def checked(home, tmp_path, monkeypatch):
     def of(path, suite=None):
         folder = tmp_path / "inside"
         check = checking(path, folder)
-        _redraw_table(check, suite, read_runs(folder))
+        _recompute_table(check, suite, read_runs(folder))
         tasks = _tasks(check, read_runs(folder))
         stored = [task for task in tasks if not task.description.startswith("new seeds")]
         check.process_until_time_limit(stored)
@@ -194,7 +194,7 @@ def test_the_table_is_drawn_where_nothing_of_its_code_is_imported(home, tmp_path
 
     object.__setattr__(check, "process_until_time_limit", do)
     monkeypatch.setitem(sys.modules, "methods_of_mine", None)  # an import of it raises
-    _, _, *rows = _redraw_table(check, None, read_runs(tmp_path / "inside"))
+    _, _, *rows = _recompute_table(check, None, read_runs(tmp_path / "inside"))
     assert check.outcome.deviations == []
     assert len(rows) == 4  # two problems, two targets
     assert [bool(task.untrusted_code_folder) for task in asked] == [True, False]
@@ -229,8 +229,8 @@ def test_runs_of_another_law_are_seen_by_new_seeds_alone():
     """Ten old runs that needed half as much as twenty new ones."""
     honest, wrong = CheckOutcome(), CheckOutcome()
     runs = [{"sfo": 100 + k} for k in range(30)]
-    honest.compare_fresh("cell", runs[::3], [*runs[1::3], *runs[2::3]])
-    wrong.compare_fresh("cell", runs[:10], runs[10:])
+    honest.compare_distributions("cell", runs[::3], [*runs[1::3], *runs[2::3]])
+    wrong.compare_distributions("cell", runs[:10], runs[10:])
     for each in (honest, wrong):
         each.record_significant_differences()
     assert honest.p_values

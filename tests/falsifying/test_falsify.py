@@ -26,10 +26,14 @@ from pfbench.verification.falsify import search as searching
 from pfbench.verification.falsify.confirmation import load_exact_module
 from pfbench.verification.falsify.exact_numbers import Digits, Inexact, RationalOrRoot
 from pfbench.verification.falsify.falsification import replay_counterexample, search_claim
-from pfbench.verification.falsify.genomes import Entry, convert_to_text, parse_genome
+from pfbench.verification.falsify.genomes import Entry, genome_as_json, parse_genome
 from pfbench.verification.falsify.reports import Counterexample
 from pfbench.verification.falsify.searched_problem import build_problem
-from pfbench.verification.falsify.statement import lint_claim, list_statements, parse_assumption
+from pfbench.verification.falsify.statement import (
+    list_statements,
+    list_wording_remarks,
+    parse_assumption,
+)
 from pfbench.verification.summaries import summarise_main_numbers
 
 FOLDER = Path(__file__).parent / "claims"
@@ -137,7 +141,7 @@ def test_constants_of_an_instance_are_exact():
     c = problem.constants(problem.start())
     assert (c.L_f, c.R, c.delta) == (1, 3, Fraction(5, 2))
     assert problem.minimiser[0] == -1
-    assert parse_genome(json.loads(json.dumps(convert_to_text(HUBER)))) == HUBER
+    assert parse_genome(json.loads(json.dumps(genome_as_json(HUBER)))) == HUBER
 
 
 @pytest.mark.thin(3)
@@ -335,10 +339,10 @@ def test_a_method_that_raises_is_refused_with_the_reason():
 
 
 def test_what_is_unclear_is_said_before_the_search():
-    remarks = " ".join(lint_claim(list_statements(edge("SINGLE"))))
+    remarks = " ".join(list_wording_remarks(list_statements(edge("SINGLE"))))
     assert 'says "for some"' in remarks
     assert 'statistic="every"' in remarks
-    assert not lint_claim(list_statements(edge("ATTAINED")))
+    assert not list_wording_remarks(list_statements(edge("ATTAINED")))
 
 
 def test_the_same_seed_gives_the_same_counterexample():

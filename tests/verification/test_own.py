@@ -4,7 +4,7 @@ import pytest
 
 from pfbench.base.errors import InputError
 from pfbench.claims import catalogue
-from pfbench.claims.catalogue import algorithm_and_claims
+from pfbench.claims.catalogue import load_algorithm_and_claims
 from pfbench.verification.session import judge
 from pfbench.verification.subject import Subject
 
@@ -69,11 +69,11 @@ def test_what_draws_the_same_in_every_run_is_failed_unless_it_draws_nothing(mine
 
 def test_claims_come_from_the_command_line_or_from_the_class(mine):
     reference = "own_methods:MySpider"
-    stated = algorithm_and_claims(reference, [])[1]
+    stated = load_algorithm_and_claims(reference, [])[1]
     assert [claim.name for claim in stated] == list(mine.MySpider.claims)
     given = ["shen2019-count-spiderg"]
-    assert [claim.name for claim in algorithm_and_claims(reference, given)[1]] == given
+    assert [claim.name for claim in load_algorithm_and_claims(reference, given)[1]] == given
     with pytest.raises(InputError, match="did you mean"):
-        algorithm_and_claims(reference, ["shen2019-count-spidreg"])
+        load_algorithm_and_claims(reference, ["shen2019-count-spidreg"])
     with pytest.raises(InputError, match="is not an algorithm"):
-        algorithm_and_claims("own_methods:Stream", [])
+        load_algorithm_and_claims("own_methods:Stream", [])

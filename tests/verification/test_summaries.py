@@ -5,7 +5,7 @@ import pytest
 from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.statistics import decide_mean
 from pfbench.verification.summaries import (
-    describe_deciding_evidence,
+    describe_further_tests,
     slack_factor,
     summarise_main_numbers,
     summarise_ratios,
@@ -55,12 +55,12 @@ def test_the_room_below_a_bound(measured, expected):
 
 
 def test_what_would_decide_a_bound():
-    told = describe_deciding_evidence(MEASURED, "output")
+    told = describe_further_tests(MEASURED, "output")
     assert 'statistic="mean"' in told
     assert "more runs (--full)" in told
     assert "no evidence against it" in told
-    assert 'statistic="mean"' not in describe_deciding_evidence(MEASURED, "last")
-    assert "no evidence" not in describe_deciding_evidence({"lower": 1.2}, "last")
+    assert 'statistic="mean"' not in describe_further_tests(MEASURED, "last")
+    assert "no evidence" not in describe_further_tests({"lower": 1.2}, "last")
 
 
 def test_an_infinite_limit_is_not_shown():

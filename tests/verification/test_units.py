@@ -14,7 +14,7 @@ from pfbench.claims.catalogue import CLAIMS, ERRATA
 from pfbench.problems.linear_models import LeastSquares
 from pfbench.sets import L2Ball
 from pfbench.verification import Claim, make_instance
-from pfbench.verification.homogeneity import check_claim, check_erratum
+from pfbench.verification.homogeneity import check_claim_units, check_erratum_units
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.schedule_homogeneity import check_schedule
 from pfbench.verification.statements.bound import bound
@@ -101,7 +101,7 @@ def _stated(most, step=lambda c: 1.0 / c.L_f, of="gradient_mapping_sq", **more):
     claim = Claim(
         name="own-thm", statement="", algorithm="prox-gd", instances=SLOPE, check=check, **more
     )
-    return check_claim(claim)
+    return check_claim_units(claim)
 
 
 def explained(found):
@@ -147,7 +147,7 @@ def test_a_stated_unit_replaces_that_of_a_usual_name(unit, homogeneous):
     check = bound(lambda c, a: c.L_f * c.delta, "gradient_mapping_sq", parameters=parameters)
     units = {} if unit is None else {"gamma": unit}
     claim = Claim(name="thm", statement="", algorithm="prox-gd", instances=SLOPE, check=check)
-    found = check_claim(replace(claim, units=units))
+    found = check_claim_units(replace(claim, units=units))
     assert found.homogeneous is homogeneous
     assert homogeneous or "gamma is 16 times" in found.description
 
@@ -171,7 +171,7 @@ def test_a_law_is_held_to_its_unit():
         claim = Claim(
             name="own-law", statement="", algorithm="prox-gd", instances=SLOPE, check=check
         )
-        return check_claim(claim).homogeneous
+        return check_claim_units(claim).homogeneous
 
     assert of(lambda c, a, past: past.error_sq + c.L_ms**2 * past.step_sq)
     assert not of(lambda c, a, past: past.error_sq + c.L_ms * past.step_sq)
@@ -207,7 +207,7 @@ def test_claims_are_homogeneous_or_say_why_not_and_stand_in_the_table():
     lost = table.split("## Not homogeneous")[1].split("## Homogeneous")[0]
     named = {line.split(" | ")[0].removeprefix("| ") for line in lost.splitlines() if "|" in line}
     for name, claim in CLAIMS.items():
-        found = check_claim(claim)
+        found = check_claim_units(claim)
         assert explained(found), found.sentence
         of_methods = name.startswith(("methods-", "shen2019-unbiased-"))
         if found.homogeneous is None and not of_methods:
@@ -218,7 +218,9 @@ def test_claims_are_homogeneous_or_say_why_not_and_stand_in_the_table():
 
 
 def test_corrected_errata_are_homogeneous_and_some_printed_ones_are_found():
-    found = [homogeneity for erratum in ERRATA.values() for homogeneity in check_erratum(erratum)]
+    found = [
+        homogeneity for erratum in ERRATA.values() for homogeneity in check_erratum_units(erratum)
+    ]
     corrected = [homogeneity for homogeneity in found if homogeneity.kind == "erratum as corrected"]
     assert corrected
     assert all(homogeneity.homogeneous for homogeneity in corrected)

@@ -31,10 +31,10 @@ from pfbench.sets.orthogonalisers import (
 from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import (
     SHAPE,
+    draw_singular_values,
     make_half_square,
     make_orthogonalised_problem,
     matrix_with_singular_values,
-    spectra,
 )
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import Parts, check_each_instance, check_ratios
@@ -44,7 +44,7 @@ from pfbench.verification.units import NUMBER, formula
 # --- the best polynomials -------------------------------------------------------------------------
 
 
-def best_triple(low: float, high: float, q: int) -> tuple[float, float, float]:
+def best_odd_quintic_coefficients(low: float, high: float, q: int) -> tuple[float, float, float]:
     """Return the coefficients of s, s^3 and s^5 of the odd polynomial closest to 1 on [low, high].
 
     The polynomial has the degree 2q + 1, where q is 1 or 2.
@@ -86,7 +86,7 @@ class PolarExpressBall(OrthogonalisedBall):
         """Coefficients of the polynomials that are applied one after the other."""
         low, high, triples = self.low, 1.0, []
         for _ in range(self.steps):
-            triples.append(best_triple(low, high, self.q))
+            triples.append(best_odd_quintic_coefficients(low, high, self.q))
             low = float(map_singular_values(triples[-1:], np.array(low)))
             high = 2.0 - low
         return triples
@@ -170,7 +170,7 @@ def check_intervals(trial: Trial, instance: Instance, problem: Any) -> Parts:
         image = map_singular_values(PRESETS[name], grid)
         ends = grid[[image.argmin(), image.argmax()]]
         worst = [[t, *3 * [np.sqrt((1.0 - t**2) / 3.0)]] for t in ends]
-        random = spectra(rng, trial.choose_by_effort(40, 400), minimum=lowest)
+        random = draw_singular_values(rng, trial.choose_by_effort(40, 400), minimum=lowest)
         S = np.array([*worst, *random[random.min(axis=1) >= lowest]])
         with np.errstate(over="ignore", invalid="ignore"):
             X = np.array([ask.lo(matrix_with_singular_values(s, rng)[0]) for s in S])

@@ -46,7 +46,7 @@ def make_four_rows(weight: float) -> WeightedRows:
     return WeightedRows(np.arange(1.0, 5.0), np.array([0.3, -1.2, 0.8, 1.9]), weights)
 
 
-def estimate_bias(trial: Trial, problem: WeightedRows, z: Floats) -> float:
+def gradient_estimate_bias(trial: Trial, problem: WeightedRows, z: Floats) -> float:
     """Return the bias of SAGA's gradient estimate: its mean over all draws, minus F'(x).
 
     The first entry of `z` is x. The others are the points whose gradients are in SAGA's table.
@@ -59,7 +59,11 @@ def estimate_bias(trial: Trial, problem: WeightedRows, z: Floats) -> float:
 def bias_in_rounding_units(trial: Trial, problem: WeightedRows) -> float:
     """Return SAGA's bias at a random state, as a multiple of 1e-12 times the gradient's size."""
     z = trial.rng("state").standard_normal(problem.n + 1)
-    return abs(estimate_bias(trial, problem, z)) / float(abs(problem.gradient(z[:1])[0])) / ROUNDING
+    return (
+        abs(gradient_estimate_bias(trial, problem, z))
+        / float(abs(problem.gradient(z[:1])[0]))
+        / ROUNDING
+    )
 
 
 UNBIASED = Claim(

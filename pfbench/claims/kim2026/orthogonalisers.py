@@ -16,9 +16,9 @@ from pfbench.sets.orthogonalisers import QUINTIC, map_singular_values
 from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import (
     SHAPE,
+    draw_singular_values,
     make_orthogonalised_problem,
     matrix_with_singular_values,
-    spectra,
 )
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
@@ -73,7 +73,7 @@ def check_convergence(
     ask = trial.open_oracles(problem)
     degree, steps = problem.norm.degree, problem.norm.steps
     rng, ratios, sizes = trial.rng(instance.stream_key), [], []
-    for s in spectra(rng, trial.choose_by_effort(40, 400), minimum=1e-3):
+    for s in draw_singular_values(rng, trial.choose_by_effort(40, 400), minimum=1e-3):
         M, polar = matrix_with_singular_values(s, rng)
         X = -np.asarray(ask.lo(M)) / problem.norm.radius
         bound = polar_factor_distance_bound(1.0 - float(s.min()) ** 2, degree, steps)
@@ -100,7 +100,7 @@ def check_deficit(trial: Trial, instance: Instance, problem: Any) -> Parts:
     grid, lost = loss_by_singular_value(degree, steps)
     worst = min(float(grid[lost.argmax()]), 0.5)
     upper = np.array([np.sqrt(1.0 - 3.0 * worst**2), worst, worst, worst])
-    for s in (upper, *spectra(rng, trial.choose_by_effort(40, 400))):
+    for s in (upper, *draw_singular_values(rng, trial.choose_by_effort(40, 400))):
         M, _ = matrix_with_singular_values(s, rng)
         X = -np.asarray(ask.lo(M)) / problem.norm.radius
         deficit = 1.0 - float(np.vdot(M, X)) / float(s.sum())
@@ -159,7 +159,7 @@ def check_invariant_interval(trial: Trial) -> Evidence:
         ask = trial.open_oracles(problem)
         rng, svds = trial.rng(instance.stream_key), []
         lower = REACHED[problem.norm.steps]
-        for s in spectra(rng, trial.choose_by_effort(60, 600), minimum=lower):
+        for s in draw_singular_values(rng, trial.choose_by_effort(60, 600), minimum=lower):
             if s.min() >= lower:
                 X = np.asarray(ask.lo(matrix_with_singular_values(s, rng)[0])) / problem.norm.radius
                 svds.append(np.linalg.svd(X, compute_uv=False))

@@ -160,7 +160,9 @@ _STALLS = -1.3
 """Least slope of line search that passes; measured: -0.90 to -0.93 by 400 steps."""
 
 
-def slope(trial: Trial, problem: IndefiniteQuadratic, parameters: dict[str, Any], T: int) -> float:
+def log_suboptimality_slope(
+    trial: Trial, problem: IndefiniteQuadratic, parameters: dict[str, Any], T: int
+) -> float:
     """Return the slope of log(f(x_t) - min f) against log t over the last decade of T steps."""
     steps = trial.follow(problem, trial.make(iterations=T, **parameters))
     h = np.array([suboptimality(problem, step.state.x) for step in steps])
@@ -182,8 +184,8 @@ def check_separation(
 
     The open loop must decrease f - min f nearly as t^-2, and line search only about as t^-1.
     """
-    fast = slope(trial, problem, _OPEN, 2000)
-    slowly = slope(trial, problem, _SEARCHED, 400)
+    fast = log_suboptimality_slope(trial, problem, _OPEN, 2000)
+    slowly = log_suboptimality_slope(trial, problem, _SEARCHED, 400)
     measured = {"open loop": fast, "line search": slowly}
     wrong = f"The slopes are {fast:.3g} and {slowly:.3g}."
     right = f"h falls as t^{fast:.3g} by the open loop, as t^{slowly:.3g} by line search."

@@ -63,7 +63,9 @@ def min_mean_sfo(n: int, L: float, delta: float, epsilon: float) -> float:
     return n + 4.0 * (1.0 + math.sqrt(2.0 * n)) * L * delta / epsilon**2
 
 
-def refresh_plain_step_costs(trial: Trial, batch: int, refresh: float) -> tuple[set[int], set[int]]:
+def costs_with_and_without_refresh(
+    trial: Trial, batch: int, refresh: float
+) -> tuple[set[int], set[int]]:
     """Return the numbers of component gradients in PAGE's steps with a full gradient and without.
 
     The counts are observed in a run with n = 64, and each result is the set of their values.
@@ -84,7 +86,7 @@ def check_cheapest_sizes(trial: Trial) -> Evidence:
     """
     n, parts = INSTANCE().n, dict[str, Decision]()
     for batch, refresh in ((1, 0.2), (8, 1 / 9)):
-        heads, tails = refresh_plain_step_costs(trial, batch, refresh)
+        heads, tails = costs_with_and_without_refresh(trial, batch, refresh)
         right, wrong = f"{n} or {2 * batch}.", f"Steps cost {sorted(heads)} or {sorted(tails)}."
         exact = heads == {n} and tails == {2 * batch}
         parts[f"a step of b={batch}"] = decide_exact(exact, right, wrong, {})

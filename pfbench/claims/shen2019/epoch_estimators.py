@@ -92,7 +92,7 @@ def valley(estimator: str, g: float = 8.0) -> Valley:
     return Valley(256, g, gap, L, sigma=sigma, phase=phase, overshoot=way)
 
 
-def draw_family(trial: Trial, family: Instance) -> Any:
+def draw_problem_of_family(trial: Trial, family: Instance) -> Any:
     """Return a problem of a family (log-cosh or recovery), with data from a seed of the trial."""
     if family.build is recovery:
         return family(seed=trial.seeds(1, "recovery")[0])

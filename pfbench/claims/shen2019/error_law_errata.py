@@ -165,10 +165,10 @@ def examine_missing_increment(
             change = float(problem.difference(item, np.array([x]), np.array([y]))[0])
             segment = np.linspace(y, x, 1001)
             second = np.array([_second_derivative(problem, item, s) for s in segment])
-            corrected.append(_ratio_to_nearest(change, second * (x - y)))
+            corrected.append(_factor_outside_range(change, second * (x - y)))
             for unit, ratios in results.items():
                 ratios.append(
-                    _ratio_to_nearest(change, second * (x - y if with_increment else unit))
+                    _factor_outside_range(change, second * (x - y if with_increment else unit))
                 )
     printed, diameter, first = results.values()
     return compare_ratios(min(printed), max(corrected)).with_ratios_under_other_readings(
@@ -182,7 +182,7 @@ def _second_derivative(problem: LogCosh, item: Any, s: float) -> float:
     return float(problem.hessian(point).batch(item, np.array([s + 1.0]), point)[0])
 
 
-def _ratio_to_nearest(number: float, values: Floats) -> float:
+def _factor_outside_range(number: float, values: Floats) -> float:
     """Return the factor by which a number is outside the range of `values`, or 1 if it is inside.
 
     The function is continuous, and `values` are samples of it. All numbers are positive.
@@ -234,7 +234,7 @@ def examine_mean_value(
         },
     ).with_ratios_under_other_readings(
         {
-            "a point for each entry": max(map(_ratio_to_nearest, change, slope(alphas))),
+            "a point for each entry": max(map(_factor_outside_range, change, slope(alphas))),
             "a bound of norms": float(np.linalg.norm(change - slope(0.0))) / remainder_at_most,
         }
     )

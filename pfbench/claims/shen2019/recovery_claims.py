@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSVRG
 from pfbench.base.sample import Indices
-from pfbench.claims.shen2019.epoch_estimators import draw_family, recovery
+from pfbench.claims.shen2019.epoch_estimators import draw_problem_of_family, recovery
 from pfbench.measures.common import estimator_error
 from pfbench.points import combine, inner
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
@@ -30,7 +30,7 @@ def check_one_entry_hessian(trial: Trial) -> Evidence:
 
     The number of component Hessians in a run is tested, too.
     """
-    problem = draw_family(trial, FAMILY)
+    problem = draw_problem_of_family(trial, FAMILY)
     rng = trial.rng("points")
     answering = trial.subject.problem_under_test(problem)
     y = problem.start()

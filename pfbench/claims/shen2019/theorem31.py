@@ -14,7 +14,7 @@ from pfbench.claims.shen2019.epoch_estimators import (
     MEAN_SQUARED,
     METHODS,
     decide_not_rejected,
-    draw_family,
+    draw_problem_of_family,
     estimate_error,
     iterate_errors,
     log_cosh,
@@ -80,7 +80,9 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
     part, conditions, runs = _decide_mean_gap_in_valley(trial, estimator)
     for name, family in FAMILIES.items():
         try:
-            conditions |= _decide_gap_and_condition_9(trial, name, draw_family(trial, family))
+            conditions |= _decide_gap_and_condition_9(
+                trial, name, draw_problem_of_family(trial, family)
+            )
         except UnsupportedPoints:
             continue  # it is held to the theorem where points are arrays
     conditions["(9) on the worst path"] = _decide_condition_9_on_path(trial, estimator)

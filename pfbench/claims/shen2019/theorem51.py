@@ -49,7 +49,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
     parts: dict[str, Decision] = {}
     horizons = trial.choose_by_effort((10, 50), (10, 50, 200))
     for T in horizons:
-        for contestant in _contestants(trial, T):
+        for contestant in _methods_to_test(trial, T):
             certificate = certify(
                 contestant, T, seed=trial.seeds(1, contestant.label)[0]
             ).certificate
@@ -77,7 +77,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
     return Evidence(combine_instances(parts), claimed, len(parts))
 
 
-def _contestants(trial: Trial, T: int) -> list[Any]:
+def _methods_to_test(trial: Trial, T: int) -> list[Any]:
     """Return the method under test or, without one, all built-in methods the theorem covers."""
     from pfbench.resisting import Contestant, list_contestants, make_contestant
 

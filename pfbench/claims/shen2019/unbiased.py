@@ -128,7 +128,7 @@ def _check_sampled_means(trial: Trial, problem: Problem, estimator: str) -> Evid
     deviation = float(np.abs(columns.mean(axis=0)).max())
     snapshots = np.abs(np.delete(errors, random, axis=1)).max(initial=0.0)
     measured = {"relative deviation": deviation, "at snapshots": float(snapshots) / scale}
-    p_value = min(1.0, min(map(_p_value, columns.T)) * columns.shape[1])
+    p_value = min(1.0, min(map(_p_value_of_zero_mean, columns.T)) * columns.shape[1])
     half = max(np.ptp([*vars(mean_interval(column)).values()]) / 2.0 for column in columns.T)
     measured["half width of the interval"] = float(half)
     if not measured["at snapshots"] <= _ROUNDING:
@@ -145,7 +145,7 @@ def _check_sampled_means(trial: Trial, problem: Problem, estimator: str) -> Evid
     return Evidence(decision, {"relative deviation": 0.0, "at snapshots": 0.0}, len(errors))
 
 
-def _p_value(column: Floats) -> float:
+def _p_value_of_zero_mean(column: Floats) -> float:
     """Return the p-value of a t-test that the mean is 0, or 1 if the mean is 0 up to rounding."""
     if abs(float(column.mean())) <= _ROUNDING:
         return 1.0

@@ -95,7 +95,7 @@ def check_mean_mapping(
     calls: list[float] = []
     for name, (problem, K) in problems.items():
         parts[name], count = _decide_on_problem(
-            trial, name, shared.draw_instance(trial, problem), K, bound, calls
+            trial, name, shared.draw_problem(trial, problem), K, bound, calls
         )
         runs += count
     free = all(problem().unconstrained for problem, _ in problems.values())

@@ -47,7 +47,7 @@ def noiseless_model(
     )
 
 
-def draw_instance(trial: Trial, model: Instance) -> Any:
+def draw_problem(trial: Trial, model: Instance) -> Any:
     """Return the problem of an instance; its rows, if random, are drawn by a seed of the trial."""
     if model.build is not noiseless_model:
         return model()

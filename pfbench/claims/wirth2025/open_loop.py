@@ -89,7 +89,7 @@ def growth_bound(c: GrowthConstants, a: Any, t: int) -> float:
     return c.initial * math.prod(1.0 - eta + c.kappa * eta**2 for eta in steps)
 
 
-def settings(iterations: int) -> dict[str, dict[str, Any]]:
+def parameters_by_step_rule(iterations: int) -> dict[str, dict[str, Any]]:
     """Return the parameters of a run for each step rule, by label, with `iterations` iterations."""
     return {label: rule | {"iterations": iterations} for label, rule in STEPS.items()}
 
@@ -102,7 +102,7 @@ ANY = Claim(
         suboptimality_bound,
         quadratics.suboptimality,
         statistic="every",
-        parameters=settings(60),
+        parameters=parameters_by_step_rule(60),
         full={"iterations": 400},
         has_own_constant=True,
     ),
@@ -129,7 +129,7 @@ GROWTH = Claim(
         growth_bound,
         quadratics.suboptimality,
         statistic="every",
-        parameters=settings(60),
+        parameters=parameters_by_step_rule(60),
         full={"iterations": 150},
         constants=growth_constants,
         has_own_constant=True,

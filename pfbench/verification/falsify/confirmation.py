@@ -21,7 +21,7 @@ import numpy as np
 
 from pfbench import points
 from pfbench.verification.falsify.exact_numbers import Digits, Inexact, Number, RationalOrRoot
-from pfbench.verification.falsify.genomes import Entry, list_positions
+from pfbench.verification.falsify.genomes import Entry, list_number_positions
 from pfbench.verification.falsify.searched_problem import Skip, build_problem
 from pfbench.verification.falsify.statement import Ratio, SearchedStatement, list_statements
 from pfbench.verification.instruments.enumerated_random import MOST_BRANCHES, NotEnumerable
@@ -106,7 +106,7 @@ def describe_error(error: Exception) -> str:
 
 
 def _confirm_exactly(statement: SearchedStatement, entry: Entry, deadline: float) -> Confirmation:
-    if entry.T > _RATIONAL_STEPS or len(list_positions(entry.genome)) > _RATIONAL_NUMBERS:
+    if entry.T > _RATIONAL_STEPS or len(list_number_positions(entry.genome)) > _RATIONAL_NUMBERS:
         raise Inexact("the run has too many steps or numbers for exact arithmetic")
     result, problem = replay_entry_exactly(statement, entry, RationalOrRoot, deadline)
     reason = "" if result.ratio > 1 else "the exact ratio measured/bound is at most 1"

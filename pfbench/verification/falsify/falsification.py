@@ -17,8 +17,12 @@ from pfbench.verification.falsify.confirmation import confirm_entry, describe_er
 from pfbench.verification.falsify.genomes import Entry
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
 from pfbench.verification.falsify.script import compose_and_run_script
-from pfbench.verification.falsify.search import MARGIN, SavedSearch, Search, count_steps
-from pfbench.verification.falsify.statement import SearchedStatement, lint_claim, list_statements
+from pfbench.verification.falsify.search import MARGIN, SavedSearch, Search, estimate_step_count
+from pfbench.verification.falsify.statement import (
+    SearchedStatement,
+    list_statements,
+    list_wording_remarks,
+)
 from pfbench.verification.subject import NotTestable
 
 _MAX_UNCONFIRMED, _MAX_RUNS = 12, 4000
@@ -87,7 +91,7 @@ def search_claim(
         file.reports.append(search.run())
         file.write(None)
     best = max(file.reports, key=lambda item: (bool(item), item.verdict != REFUSED, item.ratio))
-    return replace(best, seconds=monotonic() - start, lint=lint_claim(statements))
+    return replace(best, seconds=monotonic() - start, lint=list_wording_remarks(statements))
 
 
 @dataclass(kw_only=True)
@@ -107,7 +111,7 @@ class Falsification(Search):
         """Search for a counterexample; return it, or a report on the search if none is found."""
         self.file.restore(self)
         self._set_deadline(0.7)
-        while self.work < count_steps(0.6 * self.seconds) and monotonic() < self.deadline:
+        while self.work < estimate_step_count(0.6 * self.seconds) and monotonic() < self.deadline:
             self.file.save(self, monotonic() - self.start)
             entry = self.try_next_genome()
             if self.evaluations > 300 and not self.pools:
@@ -148,7 +152,7 @@ class Falsification(Search):
         small = self.shrink(entry, share * self.seconds, min_ratio)
         attempts: list[Any] = [(tried, None) for tried in dict.fromkeys((small, entry))]
         if is_mean:
-            runs = count_steps(0.2 * self.seconds) // max(small.T, 1)
+            runs = estimate_step_count(0.2 * self.seconds) // max(small.T, 1)
             entropy = (self.seed, 5252, self.unconfirmed + 1, self.evaluations)
             attempts.append((small, (entropy, max(200, min(_MAX_RUNS, runs)))))
         for tried, mean_test in attempts:
@@ -156,7 +160,7 @@ class Falsification(Search):
             if not reason:
                 self._set_deadline(0.98)
                 before = {"T": entry.T, "d": entry.genome["d"]}
-                before["genome"] = genomes.convert_to_text(entry.genome)
+                before["genome"] = genomes.genome_as_json(entry.genome)
                 record |= {"search": {**self._report().search, "seconds_to_hit": hit}}
                 record["before_shrinking"] = before
                 return _make_counterexample(self.statement, tried, record, self.deadline)
@@ -203,9 +207,9 @@ def _make_counterexample(
     counterexample = Counterexample(
         **_describe_ratio(statement, entry) | dict(record),
         verdict=VIOLATED,
-        instance=genomes.convert_to_text(entry.genome),
+        instance=genomes.genome_as_json(entry.genome),
         run_seed=entry.seed,
-        numbers=sum(bool(box[key]) for box, key in genomes.list_positions(entry.genome)),
+        numbers=sum(bool(box[key]) for box, key in genomes.list_number_positions(entry.genome)),
         assumptions={k: "allowed" if k in allowed else "computed" for k in statement.conditions},
     )
     try:
@@ -240,7 +244,7 @@ def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> S
     reason, fields = confirm_entry(statement, entry, deadline, is_mean and (None, _MAX_RUNS))
     if reason:
         return SearchReport(claim=claim.name, label=label, reason=reason)
-    fields["lint"] = lint_claim(statements)
+    fields["lint"] = list_wording_remarks(statements)
     return _make_counterexample(statement, entry, fields, deadline)
 
 

@@ -79,7 +79,7 @@ class Entry:
     def kind(self) -> tuple[Any, ...]:
         """Key of similar entries: family, set, sizes, and number of parameters divided by 4."""
         g = self.genome
-        return g["family"], g["set"], g["d"], g["n"], len(list_positions(g)) // 4
+        return g["family"], g["set"], g["d"], g["n"], len(list_number_positions(g)) // 4
 
 
 def list_hard_genomes(cls: InstanceClass, T: int) -> Iterator[Genome]:
@@ -214,12 +214,12 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
     return genome
 
 
-def list_positions(genome: Any, kind: Any = float | Fraction) -> list[tuple[Any, Any]]:
+def list_number_positions(genome: Any, kind: Any = float | Fraction) -> list[tuple[Any, Any]]:
     """Return the position of each number in a genome, as a pair (container, key)."""
     positions: list[tuple[Any, Any]] = []
     for key, value in genome.items() if isinstance(genome, dict) else enumerate(genome):
         if isinstance(value, dict | list):
-            positions += list_positions(value, kind)
+            positions += list_number_positions(value, kind)
         elif key not in _STRUCTURE and isinstance(value, kind):
             positions.append((genome, key))
     return positions
@@ -228,7 +228,7 @@ def list_positions(genome: Any, kind: Any = float | Fraction) -> list[tuple[Any,
 def mutate_genome(rng: np.random.Generator, genome: Genome, cls: InstanceClass) -> Genome:
     """Return a copy of a genome with at least one number changed at random."""
     mutated = deepcopy(genome)
-    positions = list_positions(mutated)
+    positions = list_number_positions(mutated)
     scale = math.exp(rng.uniform(math.log(1e-3), 0.0))
     for _ in range(1 + int(rng.poisson(0.7))):
         container, key = positions[int(rng.integers(len(positions)))]
@@ -254,7 +254,7 @@ def genome_complexity(genome: Genome) -> float:
     The measure increases with the number of components, the dimension, and the length of the
     numbers.
     """
-    costs = [2.0 + _cost(container[key]) for container, key in list_positions(genome)]
+    costs = [2.0 + _cost(container[key]) for container, key in list_number_positions(genome)]
     return 6.0 * float(genome["d"]) + 10.0 * float(genome["n"]) + sum(costs)
 
 
@@ -287,10 +287,10 @@ def simplify_structure(genome: Genome) -> Iterator[Genome]:
 
 def simplify_number(genome: Genome, index: int) -> Iterator[Genome]:
     """Yield copies of a genome in which the number at a position is replaced by a simpler one."""
-    container, key = list_positions(genome)[index]
+    container, key = list_number_positions(genome)[index]
     for simpler in _simpler_values(container[key]) if container[key] else ():
         copy = deepcopy(genome)
-        target, name = list_positions(copy)[index]
+        target, name = list_number_positions(copy)[index]
         target[name] = simpler
         yield copy
 
@@ -304,19 +304,19 @@ def _simpler_values(value: Any) -> Iterator[Fraction]:
     yield from dict.fromkeys(c for c in candidates if _cost(c) < _cost(exact))
 
 
-def convert_to_text(genome: Genome) -> Any:
+def genome_as_json(genome: Genome) -> Any:
     """Return a genome as JSON, with numbers as text such as "1/3"."""
     return convert_numbers(genome, float | Fraction, lambda value: str(Fraction(value)))
 
 
 def parse_genome(record: Any) -> Any:
-    """Return the genome that `convert_to_text` wrote, with numbers as fractions."""
+    """Return the genome that `genome_as_json` wrote, with numbers as fractions."""
     return convert_numbers(record, str, Fraction)
 
 
 def convert_numbers(genome: Any, kind: Any, convert: Callable[[Any], Any]) -> Any:
     """Return a copy of a genome with `convert` applied to all numbers of the type `kind`."""
     converted = deepcopy(genome)
-    for container, key in list_positions(converted, kind):
+    for container, key in list_number_positions(converted, kind):
         container[key] = convert(container[key])
     return converted

@@ -63,19 +63,24 @@ def _compose_script(statement: SearchedStatement, counterexample: Counterexample
     parameters = vars(case.algorithm).items()
     options = {name: value for name, value in parameters if value is None or isinstance(value, str)}
     sources, imports = collect_sources_and_imports(statement, options)
-    setup = _compose_parameters(counterexample, case, sources)
-    blocks = _select_blocks(sources, _list_tags(counterexample, case))
+    setup = _compose_parameter_assignments(counterexample, case, sources)
+    blocks = _select_blocks(sources, _list_template_tags(counterexample, case))
     head = "\n".join(dict.fromkeys([*blocks[0].splitlines(), *imports]))
     seed = "None" if statement.is_deterministic else counterexample.run_seed
     end = blocks[-1].replace("@rng", f"np.random.default_rng({seed})")
     end, fixed = end.replace("@t", str(counterexample.t)), {"@sources": sources, "@setup": setup}
     numbers = list_instance_lines(problem)
-    if "gradient_mapping_sq" in _list_tags(counterexample, case) and problem.set.kind != "none":
+    if (
+        "gradient_mapping_sq" in _list_template_tags(counterexample, case)
+        and problem.set.kind != "none"
+    ):
         numbers.append(f"lam = {format_literal(problem.lam)}")
     blocks = [head, *numbers, *(fixed.get(block, block) for block in blocks[2:-1]), end]
     fixed_blocks = (head, sources, setup, end)
     for _ in blocks:
-        blocks = [block for block in blocks if block in fixed_blocks or _is_used(block, blocks)]
+        blocks = [
+            block for block in blocks if block in fixed_blocks or _is_block_used(block, blocks)
+        ]
     words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")
     lines = [f'"""Counterexample to {statement.claim.name}: {words}'[: _WIDTH - 3] + '"""']
     for line in "\n".join(blocks).splitlines():
@@ -90,7 +95,7 @@ def _join_body(match: re.Match[str]) -> str:
     return joined if len(joined) <= _WIDTH + 1 else match[0]
 
 
-def _is_used(block: str, blocks: Sequence[str]) -> bool:
+def _is_block_used(block: str, blocks: Sequence[str]) -> bool:
     """Return whether another block of the script uses the name that `block` defines."""
     match = re.match(r"(?:def |class )?(\w+)", block)
     rest = (other for other in blocks if other is not block)
@@ -120,7 +125,7 @@ def _select_blocks(sources: str, tags: Sequence[str]) -> list[str]:
     return blocks
 
 
-def _list_tags(report: Counterexample, case: Any) -> list[str]:
+def _list_template_tags(report: Counterexample, case: Any) -> list[str]:
     """Return the tags that select template lines: problem family, set, and kind of statement."""
     statement, check = case.statement, case.statement.check
     tags = [report.instance["family"], report.instance["set"]]
@@ -135,7 +140,7 @@ def _list_tags(report: Counterexample, case: Any) -> list[str]:
     return [*tags, "certain" if statement.is_deterministic else way]
 
 
-def _compose_parameters(counterexample: Counterexample, case: Any, sources: str) -> str:
+def _compose_parameter_assignments(counterexample: Counterexample, case: Any, sources: str) -> str:
     """Return Python code that sets the constants, the parameters, the step count and the method."""
 
     def join(values: Mapping[str, Any]) -> str:

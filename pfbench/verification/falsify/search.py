@@ -64,7 +64,7 @@ _INTERVAL = 2.0
 """Seconds from one save to the next."""
 
 
-def count_steps(seconds: float) -> int:
+def estimate_step_count(seconds: float) -> int:
     """Return the number of steps that a method is assumed to make in the given seconds."""
     return int(seconds * STEPS_PER_SECOND)
 
@@ -210,7 +210,7 @@ class Search:
         if min_ratio is None:  # expectations are exact where T is small
             largest_gap = 0.04 if self.statement.is_expectation else 0.5
             min_ratio = 1.0 + min((candidate.ratio - 1.0) / 3, largest_gap)
-        best, limit = candidate, self.work + count_steps(min(seconds, 5.0))
+        best, limit = candidate, self.work + estimate_step_count(min(seconds, 5.0))
         deadline = min(self.deadline, monotonic() + seconds * self.patience)
         cost = genomes.genome_complexity
 
@@ -237,7 +237,7 @@ class Search:
                 apply_first((best.genome, T) for T in (*_HORIZONS, t) if T < best.T)
             while apply_first((new, best.T) for new in genomes.simplify_structure(best.genome)):
                 pass
-            numbers = genomes.list_positions(best.genome)
+            numbers = genomes.list_number_positions(best.genome)
             for k in [k for k, (container, key) in enumerate(numbers) if container[key]]:
                 apply_first((new, best.T) for new in genomes.simplify_number(best.genome, k))
         return best

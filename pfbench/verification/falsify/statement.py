@@ -18,7 +18,7 @@ from pfbench.base.state import State
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.exact_numbers import as_float
 from pfbench.verification.falsify.searched_problem import Skip
-from pfbench.verification.homogeneity import check_claim
+from pfbench.verification.homogeneity import check_claim_units
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.statements.bound import EACH, Bound
 from pfbench.verification.statements.error_law import ErrorLawCheck, group_errors
@@ -179,7 +179,7 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
     ]
 
 
-def lint_claim(statements: list[SearchedStatement]) -> list[str]:
+def list_wording_remarks(statements: list[SearchedStatement]) -> list[str]:
     """Return remarks on the wording of a claim, one sentence each; search no counterexamples."""
     first, claim, check = statements[0], statements[0].claim, statements[0].check
     if first.statistic == "law":
@@ -193,7 +193,7 @@ def lint_claim(statements: list[SearchedStatement]) -> list[str]:
     unnamed = [f"{v:g}" for v in sorted(numbers) if len(f"{v:g}".strip("0.")) > 3]
     assumed = " ".join(first.conditions)
     is_fixed = any(statement.horizon is None for statement in statements)
-    units = check_claim(claim) if claim.instances and not claim.scale_dependence else None
+    units = check_claim_units(claim) if claim.instances and not claim.scale_dependence else None
     remarks = {
         f'The statement says "{words and words[0]}"; the search takes every T and instance.': words,
         "The number of steps is fixed: let `parameters` be a function of T.": is_fixed,

@@ -133,7 +133,7 @@ class Code:
         """Return an iterator over the changes that replace an expression by each of the texts."""
         return (self.replacement_change(node, text) for text in texts)
 
-    def prepend_change(self, statement: str) -> SourceChange:
+    def statement_insertion_change(self, statement: str) -> SourceChange:
         """Return the source change that inserts a statement before all others of the function."""
         body = _body(self.node)[0]
         edit, before = self._prepend_edit(statement), self._line_after_edits(body)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.runs.loop.steps import Steps
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.verification.faults.fault import Fault
-from pfbench.verification.faults.mutant_compilation import compile_fault
+from pfbench.verification.faults.mutant_compilation import compile_faulty_algorithm
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.parameter_units import SHORT
 
@@ -78,19 +78,19 @@ class RunOutcome:
         return (self.words, tuple(np.round(self.numbers, _DIGITS) + 0.0))
 
 
-def find_equivalence(fault: Fault) -> str:
+def find_equivalence(fault: Fault) -> Literal["runs", "law", ""]:
     """Return "runs" if a fault keeps all runs, "law" if it keeps only their distribution, else "".
 
     The result is also empty if equivalence cannot be decided.
     """
     right = fault.algorithm
     try:
-        faulty = compile_fault(fault)
+        faulty = compile_faulty_algorithm(fault)
     except Exception:  # whatever it raises: it is not even imported
         return ""
     if not _schedules_equal(faulty, right):
         return ""
-    by = "runs"
+    by: Literal["runs", "law"] = "runs"
     for k in range(len(_parameter_choices(right))):
         if not _runs_equal(faulty, right, k):
             by = "law"
@@ -157,7 +157,10 @@ def _run(
     """
     rng = np.random.default_rng(seed)
     return _observe_run(
-        method, _parameter_choices(reference)[choice_index], _problem(reference, problem_index), rng
+        method,
+        _parameter_choices(reference)[choice_index],
+        _make_small_problem(reference, problem_index),
+        rng,
     )
 
 
@@ -185,7 +188,7 @@ def _can_be_made(kind: Any, requested: Mapping[str, Any]) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _problem(reference: Any, problem_index: int) -> Problem:
+def _make_small_problem(reference: Any, problem_index: int) -> Problem:
     """Return a small problem that meets the method's requirements.
 
     The objective is convex for the index 0, and not convex for the index 1.

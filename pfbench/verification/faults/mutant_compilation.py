@@ -47,7 +47,7 @@ def module_source(module: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def compile_fault(fault: Fault) -> Any:
+def compile_faulty_algorithm(fault: Fault) -> Any:
     """Return the algorithm with a fault: a class or an object, like the correct algorithm.
 
     Any exception that is raised here is caused by the fault: the variant cannot even be imported.

@@ -131,7 +131,7 @@ def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:
         return
     for name in sorted(code.rng_names):
         if "." not in name and any(True for _ in code.variable_reads([name])):
-            yield code.prepend_change(f"{name} = planted.make_unseeded_stream()")
+            yield code.statement_insertion_change(f"{name} = planted.make_unseeded_stream()")
 
 
 def _draws(code: Code) -> Iterator[ast.Call]:

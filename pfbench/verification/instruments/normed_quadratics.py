@@ -119,7 +119,7 @@ def make_half_square(ball: NormBall) -> NormedProblem:
     return NormedProblem(plain, ball)
 
 
-def spectra(rng: np.random.Generator, count: int, minimum: float = 1e-6) -> Floats:
+def draw_singular_values(rng: np.random.Generator, count: int, minimum: float = 1e-6) -> Floats:
     """Draw vectors of four singular values, log-uniform on [`minimum`, 1], then scaled to norm 1.
 
     The result has shape (count, 4).

@@ -305,7 +305,7 @@ POLYTOPES = ("simplex", "cube", "l1")
 """The unit simplex, the cube [0, 1]^d and the unit l1 ball."""
 
 
-def corners(kind: str, d: int) -> Floats:
+def polytope_vertices(kind: str, d: int) -> Floats:
     """Return the vertices of a polytope of the given kind in R^d, shape (k, d) for k vertices."""
     if kind == "simplex":
         return np.eye(d)
@@ -342,7 +342,7 @@ def quadratic_on_facet(kind: str, d: int, kappa: float = 1.0, turn: int = 0) -> 
     basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
     A = basis @ np.diag(np.geomspace(1.0 / kappa, 1.0, d)) @ basis.T
     A = (A + A.T) / 2.0
-    vertices = corners(kind, d)
+    vertices = polytope_vertices(kind, d)
     lower = -0.5 * float(p @ A @ p)
     return IndefiniteQuadratic(
         ConvexHull(vertices), A, -A @ p, vertices[0].copy(), lower, math.sqrt(d)

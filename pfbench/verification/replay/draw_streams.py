@@ -164,7 +164,7 @@ def examine_draw_law(
     return DrawLawResult(p_value=lower, law=law)
 
 
-def _result(
+def _make_draw_law_result(
     draws: Sequence[tuple[int, Any]], suspect: Rejection | None, p_value: float, words: str = "{}"
 ) -> DrawLawResult:
     """Return the result of one test; `words` is the format string for a rejection's description."""
@@ -182,7 +182,7 @@ def _test_batches(draws: DrawLog, n: int, extra: str = "") -> DrawLawResult:
         if other is None:
             return DrawLawResult(p_value=of_first, law="without replacement")
         p_value = of_first
-    return _result(draws, suspect, p_value, f"{{}}{extra}")
+    return _make_draw_law_result(draws, suspect, p_value, f"{{}}{extra}")
 
 
 def _shows_draws_without_replacement(batches: Sequence[Integers], n: int) -> bool:
@@ -218,7 +218,7 @@ def _test_subsets(subsets: DrawLog, n: int) -> DrawLawResult:
         subsets = [subsets[k] for k in large]
         suspect, of_pairs = find_first_rejection_and_p_value(pairs, n * (n - 1))
         p_value = min(p_value, of_pairs)
-    return _result(subsets, suspect, p_value, "in a subset {}")
+    return _make_draw_law_result(subsets, suspect, p_value, "in a subset {}")
 
 
 def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResult:
@@ -232,7 +232,7 @@ def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResu
         end, _ = find_repeated_sequence_and_p_value(fell, log_chances)
         words = "the coins repeat an earlier sequence"
         suspect = None if end is None else Rejection(words, end)
-    return _result(coins, suspect, p_value)
+    return _make_draw_law_result(coins, suspect, p_value)
 
 
 def _test_picks(picks: Sequence[tuple[int, int]], count: int) -> DrawLawResult:
@@ -246,7 +246,7 @@ def _test_picks(picks: Sequence[tuple[int, int]], count: int) -> DrawLawResult:
         singles = [np.array([number]) for number in chosen]
         suspect, of_singles = find_first_rejection_and_p_value(singles, count)
         p_value = min(p_value, of_singles)
-    return _result(picks, suspect, p_value)
+    return _make_draw_law_result(picks, suspect, p_value)
 
 
 def map_to_uniform(batch: Integers, chances: Floats, seed: int) -> Integers:

@@ -16,7 +16,7 @@ from pfbench.base.errors import format_error_with_notes
 from pfbench.base.state import State
 from pfbench.verification.references import REFERENCES
 from pfbench.verification.replay.draws import ReadingDecision, ResolvedDraws
-from pfbench.verification.replay.judges import RecordedChoiceJudges
+from pfbench.verification.replay.judges import ReplayInnerSolvers
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
 from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
 from pfbench.verification.replay.recorded_run import Transcript
@@ -76,7 +76,7 @@ class FewerStatesError(MismatchError):
     """Exception raised if the recorded run yields fewer states than the reference."""
 
 
-def follow_transcript(transcript: Transcript, algorithm: Any) -> ReplayOutcome:
+def compare_transcript_with_reference(transcript: Transcript, algorithm: Any) -> ReplayOutcome:
     """Compare a recorded run with the reference implementation of a built-in method.
 
     Parameters
@@ -158,7 +158,7 @@ def _replay_and_compare_steps(replay: ReplayOracles, algorithm: Any) -> int:
         At the first step that differs.
     """
     transcript = replay.transcript
-    judges = RecordedChoiceJudges(replay, algorithm.name not in TOLERANCE_ALONE)
+    judges = ReplayInnerSolvers(replay, algorithm.name not in TOLERANCE_ALONE)
     parameters = SimpleNamespace(
         **get_parameters(algorithm), condg=judges.condg, line_search=judges.line_search
     )

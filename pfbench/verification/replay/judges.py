@@ -30,7 +30,7 @@ _SAME = 1e-6
 _MAX_INNER = 100_000
 
 
-class RecordedChoiceJudges:
+class ReplayInnerSolvers:
     """Replacements of `condg` and `line_search` that repeat the choices of a recorded run.
 
     Parameters
@@ -64,13 +64,13 @@ class RecordedChoiceJudges:
             moved = x + min(1.0, gap * lam / square) * d if square > 0.0 else x
             if ends:
                 further = l + (moved - u) / lam
-                if square == 0.0 or not self._goes_on_along(further, g, recorded):
+                if square == 0.0 or not self._continues_inner_loop(further, g, recorded):
                     return x
                 replay.notes.append("an inner loop goes on after its gap is small enough")
             x = moved
         raise MismatchError(replay.step, "an inner loop of the method does not end")
 
-    def _goes_on_along(self, following: Floats, g: Floats, recorded: RecordedQuery) -> bool:
+    def _continues_inner_loop(self, following: Floats, g: Floats, recorded: RecordedQuery) -> bool:
         """Return whether the next recorded linear minimisation belongs to the current inner loop.
 
         It does if its direction and that of the `recorded` one are `following` and `g` scaled by
@@ -110,7 +110,7 @@ class RecordedChoiceJudges:
         Raise `MismatchError` if f decreases by clearly less.
         """
         replay = self.replay
-        if not replay.is_known(replay.step):
+        if not replay.has_recorded_state(replay.step):
             return line_search(value, upper, *other_steps)
         replay.searched_points = points = list[Floats]()
         try:

@@ -211,7 +211,9 @@ class ReplayOracles:
         full = window.find(RecordedQuery("gradient", (x,)))
         parts = window.pending_gradients(x)
         covers = window.starts_with_each_component_once(parts)
-        coin = self.transcript.states[self.step].coin if self.is_known(self.step) else None
+        coin = (
+            self.transcript.states[self.step].coin if self.has_recorded_state(self.step) else None
+        )
         if (full is None) == (not parts) or covers:
             if coin is not None:
                 likely = coin
@@ -239,7 +241,7 @@ class ReplayOracles:
         points = [
             transcript.estimate_point(step)
             for step in range(self.step, last + 1)
-            if self.is_known(step)
+            if self.has_recorded_state(step)
         ]
         begin, stop = (
             bisect_left(transcript.queries, step, key=attrgetter("step"))
@@ -270,7 +272,7 @@ class ReplayOracles:
 
     # --- matching, for judges, Hessians and tables ------------------------------------------------
 
-    def is_known(self, step: int) -> bool:
+    def has_recorded_state(self, step: int) -> bool:
         """Return whether the recorded run has a state after this step."""
         return step < len(self.transcript.states)
 

@@ -19,7 +19,7 @@ from pfbench.runs.loop.steps import steps
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.replay.draw_streams import examine_draw_law, iterate_draw_streams
 from pfbench.verification.replay.draws import ResolvedDraws
-from pfbench.verification.replay.follow import ReplayOutcome, follow_transcript
+from pfbench.verification.replay.follow import ReplayOutcome, compare_transcript_with_reference
 from pfbench.verification.replay.forms import format_parameters, list_method_forms
 from pfbench.verification.replay.outputs import decide_output_distribution
 from pfbench.verification.replay.recorded_run import EndlessStepError, Transcript, UncountedError
@@ -85,7 +85,7 @@ def compare_runs_with_reference(
             is_first = False
         if comparison.violation:
             break
-        outcome = comparison.follow(case, transcript)
+        outcome = comparison.compare_run(case, transcript)
         comparison.add_outcome(case, transcript, outcome)
         if comparison.violation:
             is_generated = isinstance(trial.subject.algorithm, Fault)
@@ -154,7 +154,7 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
         expected = _count_calls(case.record(comparison.method(**case.parameters), seed=seed))
         kind = next((kind for kind in _EXACT if spent[kind] != expected[kind]), None)
         if kind is not None:
-            outcome = comparison.follow(case, transcript)
+            outcome = comparison.compare_run(case, transcript)
             if outcome.agrees:  # the reference makes the same calls if it makes the same draws
                 kind, expected = None, spent
                 comparison.notes += outcome.notes
@@ -227,7 +227,7 @@ class Comparison:
             case = ReplayCase(make_small_instances(self.method)[0], parameters)
             with suppress(NotTestable):
                 transcript = case.record(self.trial.make(**accepted), subject=self.trial.subject)
-                outcome = self.follow(case, transcript)
+                outcome = self.compare_run(case, transcript)
                 steps_followed = math.inf if outcome.agrees else outcome.steps
                 if transcript.error is None and steps_followed > longest:
                     longest, kind = steps_followed, lacking
@@ -242,7 +242,7 @@ class Comparison:
         accepted = {name: value for name, value in parameters.items() if name in names}
         return accepted, {name: value for name, value in parameters.items() if name not in names}
 
-    def make(self, case: ReplayCase) -> Any:
+    def make_method(self, case: ReplayCase) -> Any:
         """Return the method under test with a case's parameters, or None if it rejects them."""
         accepted, lacking = self._split_parameters(case.parameters)
         if lacking and lacking != self.kind:
@@ -280,7 +280,7 @@ class Comparison:
         """
         runs = 0
         for case in cases:
-            algorithm = self.make(case)
+            algorithm = self.make_method(case)
             if algorithm is not None:
                 runs += 1
                 yield case, algorithm
@@ -324,21 +324,21 @@ class Comparison:
             raise MethodFailed(words) from error
         return None
 
-    def follow(self, case: ReplayCase, transcript: Transcript) -> ReplayOutcome:
+    def compare_run(self, case: ReplayCase, transcript: Transcript) -> ReplayOutcome:
         """Compare a recorded run with the reference of the built-in method."""
-        return follow_transcript(transcript, self.method(**case.parameters))
+        return compare_transcript_with_reference(transcript, self.method(**case.parameters))
 
     def collect_draws(
         self, case: ReplayCase, seeds: Iterable[int]
     ) -> tuple[list[ResolvedDraws], bool]:
         """Return the draws of runs up to the first that cannot be followed, and if it differs."""
         logs = list[ResolvedDraws]()
-        algorithm = self.make(case)
+        algorithm = self.make_method(case)
         for seed in seeds if algorithm is not None else ():
             transcript = self.record(case, algorithm, seed)
             if transcript is None:
                 break
-            outcome = self.follow(case, transcript)
+            outcome = self.compare_run(case, transcript)
             if not outcome.agrees:
                 words = f"{case}: iteration {outcome.steps}: {outcome.reason}"
                 self.doubts.append(f"the draws are not tested, as a run differs: {words}")
@@ -378,7 +378,7 @@ class Comparison:
         """
         if steps < _SHORTEST_CONVERGED:
             return False
-        outcome = self.follow(case, case.record(self.method(**case.parameters)))
+        outcome = self.compare_run(case, case.record(self.method(**case.parameters)))
         return outcome.decided_by_rounding and outcome.steps <= 2 * steps
 
     def _yields_fewer_states_at_same_cost(self, case: ReplayCase, transcript: Transcript) -> bool:

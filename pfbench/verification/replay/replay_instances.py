@@ -40,7 +40,7 @@ _GROWTH = 60.0
 _GROWS: Mapping[str, int] = MappingProxyType(
     {"smoothness": 1, "curvature": 1, "delta": 1, "sigma": 1, "tolerance": 1, "lam": -1}
 )
-"""Power of a factor of f by which a parameter scales; for `step` `step_scale_exponent`."""
+"""Power of a factor of f by which a parameter scales; for `step` `step_size_scaling_exponent`."""
 
 _EDGE = 0.45
 """Radius for which the minimiser is on an edge, close to a vertex.
@@ -181,7 +181,7 @@ def make_recovery_problem() -> RobustMatrixRecovery:
     )
 
 
-def step_scale_exponent(method: Any) -> int:
+def step_size_scaling_exponent(method: Any) -> int:
     """Return p such that the step size is multiplied by c^p if f is multiplied by c.
 
     The exponent is 0 for steps that are weights or lengths, and -1 for all others.
@@ -195,7 +195,7 @@ def scale_parameters_with_objective(
     method: Any, parameters: Mapping[str, Any], by: float
 ) -> dict[str, Any]:
     """Return the parameters with which a method makes the same steps if f is multiplied by `by`."""
-    powers = {"step": step_scale_exponent(method), **_GROWS}
+    powers = {"step": step_size_scaling_exponent(method), **_GROWS}
     return {
         name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
         for name, value in parameters.items()
@@ -310,7 +310,7 @@ def _iterate_problem_and_method_extremes(
         yield {"scale": by}, scaled[by] | {"iterations": 40}
     yield {"heavy": _HEAVY}, scaled[_HEAVY] | {"iterations": 60}
     yield {"heavy": _GROWTH}, {"iterations": 12}
-    if first.get("step") == NEEDED["step"] and step_scale_exponent(method) == 0:
+    if first.get("step") == NEEDED["step"] and step_size_scaling_exponent(method) == 0:
         yield {"at_vertex": True}, {"step": 1.0}
         if "lo" in method.requires and "norm" not in method.requires:
             corner = {"kind": "octahedron", "at_vertex": True}

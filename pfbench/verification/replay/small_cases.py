@@ -14,7 +14,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.selectors import Selector
 from pfbench.verification.claim import Claim
-from pfbench.verification.replay.follow import follow_transcript
+from pfbench.verification.replay.follow import compare_transcript_with_reference
 from pfbench.verification.replay.forms import NEEDED
 from pfbench.verification.replay.problems import BUILDERS, Shape
 from pfbench.verification.replay.replay_instances import ReplayCase, Values, make_case
@@ -91,11 +91,11 @@ def find_small_case(trial: Trial, case: ReplayCase) -> Claim | None:
         queries += len(transcript.queries)
         if own.error or transcript.error:
             continue
-        outcome = follow_transcript(transcript, right)
+        outcome = compare_transcript_with_reference(transcript, right)
         if not outcome.is_mismatch or outcome.has_fewer_states:
             continue
         if _case_size(values) < best_size:
-            accepted = follow_transcript(own, right)
+            accepted = compare_transcript_with_reference(own, right)
             if accepted.agrees:
                 best, best_size = small.claim, _case_size(values)
         if outcome.steps + 1 < T:

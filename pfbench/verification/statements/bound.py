@@ -20,7 +20,7 @@ from pfbench.verification.statements.quantity import as_function, is_count
 from pfbench.verification.statements.setting import (
     MethodOnProblem,
     StatementCheck,
-    check_function,
+    check_signature,
     draw_seeds,
     iterate_instances,
     iterate_problems,
@@ -111,10 +111,10 @@ class Bound(StatementCheck):
     def __post_init__(self) -> None:
         check_choice("statistic", self.statistic, OVER)
         for bound in self.bounds.values():
-            check_function("the bound", bound, "c, a, t" if self.statistic in EACH else "c, a")
+            check_signature("the bound", bound, "c, a, t" if self.statistic in EACH else "c, a")
         if self.statistic == "step" or not isinstance(self.quantity, str):
             arguments = "problem, before, after" if self.statistic == "step" else "problem, x"
-            check_function("quantity", self.quantity, arguments)
+            check_signature("quantity", self.quantity, arguments)
         check_integer("first", self.first, minimum=0)
         for name, value in (("is_pooled", self.is_pooled), ("first", self.first)):
             if value and self.statistic not in EACH:

@@ -87,13 +87,13 @@ class IdentityCheck(setting.StatementCheck):
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
         for case in self.iterate_runnable_cases(trial):
-            setting.make_other_method(self.other_method, self.other_parameters, case)
+            setting.make_compared_method(self.other_method, self.other_parameters, case)
 
     def _iterate_relative_differences(
         self, trial: Trial, case: setting.MethodOnProblem, seed: int
     ) -> Iterator[float]:
         """Yield the relative difference of the two methods' runs at each step."""
-        other = setting.make_other_method(self.other_method, self.other_parameters, case)
+        other = setting.make_compared_method(self.other_method, self.other_parameters, case)
         values = (self._values(trial, case, each, seed) for each in (case.algorithm, other))
         for value, two in zip_longest(*values):
             if value is None or two is None:
@@ -167,7 +167,7 @@ class Separation(setting.StatementCheck):
 
     def __post_init__(self) -> None:
         if callable(self.target):
-            setting.check_function("target", self.target, "c")
+            setting.check_signature("target", self.target, "c")
         object.__setattr__(self, "other_method", setting.resolve_method(self.other_method))
         check_choice("count", self.count, COUNTED)
         check_real("factor", self.factor, above=0.0)
@@ -182,7 +182,7 @@ class Separation(setting.StatementCheck):
                 case = self.setting.make_case(trial, instance.build_seeded(pair[0]))
                 request = pair[1], self.count, self.measure, self._target(case)
                 calls = count_calls_to_target(trial, case, case.algorithm, *request)
-                other = setting.make_other_method(self.other_method, self.other_parameters, case)
+                other = setting.make_compared_method(self.other_method, self.other_parameters, case)
                 reference = count_calls_to_target(trial, case, other, *request)
                 if calls == reference == 0.0:
                     raise NotTestable(
@@ -206,7 +206,7 @@ class Separation(setting.StatementCheck):
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
         for case in self.iterate_runnable_cases(trial):
-            setting.make_other_method(self.other_method, self.other_parameters, case)
+            setting.make_compared_method(self.other_method, self.other_parameters, case)
             self._target(case)
             as_function(case.problem, self.measure)(case.problem.start())
 

@@ -115,9 +115,9 @@ class ErrorLawCheck(setting.StatementCheck):
     exact: bool = False
 
     def __post_init__(self) -> None:
-        setting.check_function("square", self.square, "c, a, past")
+        setting.check_signature("square", self.square, "c, a, past")
         if self.mean is not None:
-            setting.check_function("mean", self.mean, "c, a, past")
+            setting.check_signature("mean", self.mean, "c, a, past")
 
     def __call__(self, trial: Trial) -> statistics.Evidence:
         """Test the error law on every instance, by enumeration of all draws."""
@@ -207,13 +207,13 @@ def group_errors(
     for chance, estimates in runs:
         count += 1
         listed = list(estimates)
-        units = units if count > 1 else _find_units(problem, listed)
+        units = units if count > 1 else _find_rounding_units(problem, listed)
         for past, error, existing in _iterate_pasts_and_errors(problem, listed, units):
             groups.setdefault((past.t, existing), ErrorGroup(past)).add(chance, error)
     return list(groups.values()), count
 
 
-def _find_units(problem: Any, estimates: Sequence[tuple[Any, Any]]) -> tuple[float, float]:
+def _find_rounding_units(problem: Any, estimates: Sequence[tuple[Any, Any]]) -> tuple[float, float]:
     """Return the units, at most 1, in which points and estimates are rounded to group them.
 
     They are powers of two, from a run and the start, and 1 for exact numbers.

@@ -13,7 +13,7 @@ from pfbench.verification.statements.horizons import decide_at_growing_horizons
 from pfbench.verification.statements.setting import (
     MethodOnProblem,
     StatementCheck,
-    check_function,
+    check_signature,
     enumerate_outcomes,
     iterate_problems,
 )
@@ -59,7 +59,7 @@ class ExactCounts(StatementCheck):
     expected: bool = False
 
     def __post_init__(self) -> None:
-        check_function("the formula", self.formula, "c, a")
+        check_signature("the formula", self.formula, "c, a")
         _ = self.settings  # raises an error if `parameters` is invalid
 
     def __call__(self, trial: Trial) -> statistics.Evidence:

@@ -75,7 +75,7 @@ def decide_at_growing_horizons(
     factors = [1, *_horizon_multiples(max(reached))]
     for high in [] if late else reversed(_horizon_multiples(reached[0])):
         for low in [f for f in factors if f < high]:
-            claim = select_shorter_horizon_instances(groups[0], high, low)
+            claim = select_horizon_dependent_instances(groups[0], high, low)
             name = f"T = {first * high} on instances for T = {first * low}"
             cost = work[0] * high / reached[0]
             tried.try_horizon(name, replace(trial, horizon_multiple=high, claim=claim), cost)
@@ -152,7 +152,7 @@ def name_instances(claim: Claim) -> str:
     return f" on {', '.join(instance.name for instance in claim.instances)}"
 
 
-def select_shorter_horizon_instances(
+def select_horizon_dependent_instances(
     claim: Claim, longer_multiple: int, shorter_multiple: int
 ) -> Claim:
     """Return the claim on those of its instances that change between the two horizons."""

@@ -264,7 +264,7 @@ def resolve_method(method: Any) -> Any:
     return find_entry("algorithm", method, ALGORITHMS) if isinstance(method, str) else method
 
 
-def make_other_method(method: Any, parameters: Given | None, case: MethodOnProblem) -> Algorithm:
+def make_compared_method(method: Any, parameters: Given | None, case: MethodOnProblem) -> Algorithm:
     """Return the method to compare with, instantiated for the problem of a case.
 
     The parameters of the other method are those of the claim, unless `parameters` is given.
@@ -386,7 +386,7 @@ def check_required_oracles(case: MethodOnProblem) -> None:
         raise InputError(str(error)) from error
 
 
-def check_function(subject: str, function: Any, arguments: str) -> None:
+def check_signature(subject: str, function: Any, arguments: str) -> None:
     """Raise an error if `function` cannot be called with arguments such as "c, a, t".
 
     Raises

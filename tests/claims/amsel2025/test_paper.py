@@ -29,7 +29,7 @@ def test_the_best_cubic_has_the_closed_form_of_the_paper(low, high):
     alpha = np.sqrt(3 / (high**2 + low * high + low**2))
     beta = 4 / (2 + low * high * (low + high) * alpha**3)
     expected = (1.5 * beta * alpha, -0.5 * beta * alpha**3, 0.0)
-    assert paper.best_triple(low, high, 1) == pytest.approx(expected)
+    assert paper.best_odd_quintic_coefficients(low, high, 1) == pytest.approx(expected)
 
 
 def test_the_errors_of_one_to_six_steps_and_their_bounds():

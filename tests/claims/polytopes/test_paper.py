@@ -10,7 +10,7 @@ from judging import planted, trial
 from pfbench.claims.polytopes import good_steps, openloop, table1
 from pfbench.verification.instruments.quadratics import (
     POLYTOPES,
-    corners,
+    polytope_vertices,
     pyramidal_width,
     quadratic_on_facet,
 )
@@ -32,8 +32,8 @@ def distance(V, W):
 
 
 def faces(kind, d):
-    """The vertices of each proper face, by places in `corners`."""
-    V = corners(kind, d)
+    """The vertices of each proper face, by places in `polytope_vertices`."""
+    V = polytope_vertices(kind, d)
     if kind == "simplex":
         return [list(F) for k in range(1, d) for F in combinations(range(d), k)]
     if kind == "cube":  # some coordinates are fixed
@@ -54,7 +54,7 @@ def faces(kind, d):
 @pytest.mark.parametrize("d", [2, 3, 4])
 @pytest.mark.parametrize("kind", POLYTOPES)
 def test_a_pyramidal_width_is_the_least_distance_of_a_face_and_the_other_vertices(kind, d):
-    V = corners(kind, d)
+    V = polytope_vertices(kind, d)
     found = min(distance(V[F], np.delete(V, F, axis=0)) for F in faces(kind, d) if len(F) < len(V))
     assert pyramidal_width(kind, d) == pytest.approx(found, rel=1e-6)
 
@@ -124,7 +124,7 @@ def test_the_face_is_settled_where_it_is_said(judgements):
 def test_every_open_loop_falls_faster_than_line_search(given, slope):
     from pfbench.verification.trial import Trial
 
-    found = openloop.slope(
+    found = openloop.log_suboptimality_slope(
         Trial(openloop.SEPARATION), openloop.triangle(0.3, 0.5), {"step": "open-loop"} | given, 4000
     )
     assert found == pytest.approx(slope, abs=0.15)

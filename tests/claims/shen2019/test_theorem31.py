@@ -8,7 +8,7 @@ import pytest
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.shen2019 import theorem31
-from pfbench.claims.shen2019.epoch_estimators import draw_family
+from pfbench.claims.shen2019.epoch_estimators import draw_problem_of_family
 from pfbench.claims.shen2019.theorem31 import (
     FAMILIES,
     THEOREM,
@@ -22,7 +22,7 @@ from pfbench.verification.trial import Trial
 def test_the_mean_is_that_of_all_iterates_before_the_last():
     """V = <g, x> + 2|g| on a ball of radius 2, at x_0 .. x_{T-1}; the errors at the same."""
     T, trial = 7, Trial(THEOREM["spiderg"])
-    problem = draw_family(trial, FAMILIES["log cosh, l2 ball"])
+    problem = draw_problem_of_family(trial, FAMILIES["log cosh, l2 ball"])
     algorithm = NFWUSPIDERG(iterations=T, step=0.2, batch=3, period=3)
 
     def gap(x):

@@ -15,7 +15,7 @@ from pfbench.verification.faults.equivalence import RunOutcome, _runs_equal, _sc
 from pfbench.verification.faults.fault import Edit, Fault, SourceChange, apply_edits
 from pfbench.verification.faults.generate import generate_faults, sample_faults
 from pfbench.verification.faults.mutant_compilation import (
-    compile_fault,
+    compile_faulty_algorithm,
     compile_unchanged,
     mutable_program_modules,
 )
@@ -36,7 +36,7 @@ STALE = "point", "SPIDERG.start"
 def test_originals_are_untouched():
     before = {name: dict(vars(sys.modules[name])) for name in mutable_program_modules(NFWUSPIDERG)}
     code = SPIDERG.start.__code__
-    variant = compile_fault(of(*STALE))
+    variant = compile_faulty_algorithm(of(*STALE))
     assert variant is not NFWUSPIDERG
     assert variant.estimator_class is not SPIDERG
     assert variant.estimator_class.start.__code__ != code
@@ -47,7 +47,7 @@ def test_originals_are_untouched():
 
 
 def test_a_variant_is_of_the_right_modules_but_for_what_is_changed():
-    variant = compile_fault(of(*STALE))
+    variant = compile_faulty_algorithm(of(*STALE))
     assert variant.__mro__[-4:] == NFWUSPIDERG.__mro__[-4:]
     assert inspect.signature(variant) == inspect.signature(NFWUSPIDERG)
 
@@ -56,7 +56,7 @@ def test_a_fault_travels():
     fault = of(*STALE)
     again = pickle.loads(pickle.dumps(fault))
     assert again == fault
-    assert compile_fault(again).__qualname__ == "NFWUSPIDERG"
+    assert compile_faulty_algorithm(again).__qualname__ == "NFWUSPIDERG"
 
 
 @pytest.mark.thin(6)
@@ -72,7 +72,7 @@ def test_without_a_fault_a_method_compiled_apart_is_the_same(name):
 def test_an_object_keeps_its_parameters():
     made = NFWUSPIDERG(iterations=5, step=0.1, batch=3, period=2)
     fault = of(*STALE, algorithm=made)
-    variant = compile_fault(fault)
+    variant = compile_faulty_algorithm(fault)
     assert type(variant) is not type(made)
     assert vars(variant) == vars(made)
 
@@ -81,7 +81,7 @@ def test_a_users_method_in_files_of_his_own(own):
     faults = generate_faults(own.OwnSpider)
     assert {fault.module for fault in faults} == {"own_faults", "helpers_of_own"}
     outside = next(fault for fault in faults if fault.module == "helpers_of_own")
-    variant = compile_fault(outside)
+    variant = compile_faulty_algorithm(outside)
     step = own.OwnSpider.run.__globals__["lmo_step"]
     assert variant.run.__globals__["lmo_step"].__code__ != step.__code__
     assert sys.modules["helpers_of_own"].lmo_step is step
@@ -109,7 +109,7 @@ def test_imports_of_packages_find_the_changed_module(tmp_path, monkeypatch):
         n = 5
 
     assert next(method.Method().run(Ask, None, None)) == (6.0, 6.0, 6.0)
-    assert next(compile_fault(fault)().run(Ask, None, None)) == (4.0, 4.0, 4.0)
+    assert next(compile_faulty_algorithm(fault)().run(Ask, None, None)) == (4.0, 4.0, 4.0)
     for name in ("own_package", "own_package.method", "own_package.parts"):
         sys.modules.pop(name)
 
@@ -173,4 +173,4 @@ def test_an_unreadable_fault_is_broken():
     change = SourceChange((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
     fault = Fault(NFWUSPIDERG, SPIDERG.__module__, "SPIDERG.start", "none", 1, change)
     with pytest.raises(RuntimeError):
-        compile_fault(fault)
+        compile_faulty_algorithm(fault)

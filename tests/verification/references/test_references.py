@@ -7,7 +7,7 @@ import pytest
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.verification.references import REFERENCES
-from pfbench.verification.replay.follow import follow_transcript
+from pfbench.verification.replay.follow import compare_transcript_with_reference
 from pfbench.verification.replay.forms import list_method_forms
 from pfbench.verification.replay.recorded_run import record_run
 from pfbench.verification.replay.replay_instances import SHAPES, make_small_instances, with_horizon
@@ -32,7 +32,7 @@ def test_a_method_follows_its_reference(name, form, shape):
     for instance in make_small_instances(method, shape):
         recorded = record_run(instance(), algorithm, seed=1)
         assert recorded.error is None
-        outcome = follow_transcript(recorded, algorithm)
+        outcome = compare_transcript_with_reference(recorded, algorithm)
         assert outcome.agrees, outcome.reason
 
 

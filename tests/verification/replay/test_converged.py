@@ -6,7 +6,7 @@ import pytest
 
 import pfbench as pf
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.verification.replay.follow import follow_transcript
+from pfbench.verification.replay.follow import compare_transcript_with_reference
 from pfbench.verification.replay.recorded_run import record_run
 from pfbench.verification.replay.replay_instances import iterate_replay_cases
 
@@ -19,7 +19,7 @@ def test_a_snapshot_among_equal_points_is_the_one_that_was_queried():
     algorithm = method(**case.parameters)
     for seed in (0, 1904142652):
         transcript = record_run(case.problem(), algorithm, seed=seed)
-        outcome = follow_transcript(transcript, algorithm)
+        outcome = compare_transcript_with_reference(transcript, algorithm)
         assert (outcome.reason, outcome.steps) == ("", 9_000)
 
 
@@ -30,6 +30,6 @@ def test_an_output_of_an_outer_loop_that_is_cut_short_is_followed(seed):
     algorithm = method(iterations=12, batch=1, period=9, step=0.1)
     problem = pf.problem("nonconvex-logistic", source="synthetic", set="none", rows=7, columns=3)
     transcript = record_run(problem, algorithm, seed=seed)
-    outcome = follow_transcript(transcript, algorithm)
+    outcome = compare_transcript_with_reference(transcript, algorithm)
     assert (outcome.reason, outcome.steps) == ("", 12)
     assert [pick[2] for pick in outcome.log.picks] == [9]

@@ -13,7 +13,7 @@ import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError
 from pfbench.claims.catalogue import CLAIMS, claim
-from pfbench.verification.replay.follow import follow_transcript
+from pfbench.verification.replay.follow import compare_transcript_with_reference
 from pfbench.verification.replay.problems import BUILDERS
 from pfbench.verification.replay.recorded_run import record_run
 from pfbench.verification.replay.replay_instances import iterate_replay_cases, make_case
@@ -166,7 +166,7 @@ def test_right_methods_agree_on_small_cases(name):
             right = method(**case.parameters)
         except InputError:
             continue
-        outcome = follow_transcript(record_run(case.problem(), right), right)
+        outcome = compare_transcript_with_reference(record_run(case.problem(), right), right)
         # Without a gradient, a method that divides by its norm yields no number.
         assert not outcome.is_mismatch or "nan" in outcome.reason, (str(case), outcome.reason)
         followed += outcome.agrees
