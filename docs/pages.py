@@ -38,7 +38,7 @@ def catalogue(kinds: str) -> str:
 
 
 def _row(item: CatalogueItem) -> str:
-    name = about_method(item.name) if item.kind == "algorithm" else code(item.display_name)
+    name = about_method(item.name) if item.kind == "algorithm" else code(item.name_for_info)
     return f"| {name} | {safe(item.summary)} | {linked(item.source, item.source_citation_keys)} |"
 
 

@@ -74,11 +74,17 @@ def searches_are_brief():
         yield
 
 
+@pytest.fixture
+def all_search_time(monkeypatch):
+    """Search as long as a user would: for faults that a short search may miss."""
+    limit_searches(monkeypatch, 1.0, 1.0)
+
+
 @pytest.fixture(autouse=True)
-def long_tests_search_all_their_time(request, monkeypatch):
+def long_tests_search_all_their_time(request):
     """So do the tests of longer horizons."""
     if request.node.get_closest_marker("long") or request.path.name == "test_horizons.py":
-        limit_searches(monkeypatch, 1.0, 1.0)
+        request.getfixturevalue("all_search_time")
 
 
 @pytest.fixture(autouse=True)

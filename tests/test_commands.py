@@ -226,6 +226,7 @@ def test_scripts_run_at_their_smallest(script, tmp_path):
     assert output("-m", script, *shlex.split(SCRIPTS[script].format(folder=tmp_path)))
 
 
+@pytest.mark.long
 def test_scripts_say_what_they_take():
     scripts = [script for script, words in SCRIPTS.items() if words == "--help"]
     assert output("-c", HELP, *scripts).count("usage:") == len(scripts)

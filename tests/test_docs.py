@@ -326,7 +326,7 @@ def test_four_files(four_files):
     ]
 
 
-def test_a_fault_in_each_of_four_files(four_files):
+def test_a_fault_in_each_of_four_files(four_files, all_search_time):
     text = (ROOT / "docs/four-files.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+\.py)` \| `(.+?)` \| `(.+?)` \| (.+?) \|$", text, re.MULTILINE)
     assert {row[0] for row in rows} == {

@@ -45,7 +45,7 @@ class CatalogueItem:
     object: Any = field(default=None, compare=False, repr=False)
 
     @property
-    def display_name(self) -> str:
+    def name_for_info(self) -> str:
         """Name to pass to `pfbench info`, as KIND:NAME if another kind may have the same name."""
         return f"{self.kind}:{self.name}" if self.kind in NAMESAKES else self.name
 
@@ -161,7 +161,7 @@ def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JS
 
 
 def _item_table(items: list[CatalogueItem]) -> RenderableType:
-    rows = [(item.display_name, item.summary, item.source) for item in items]
+    rows = [(item.name_for_info, item.summary, item.source) for item in items]
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     if sum(widths) <= terminal.console().width:
         return make_table(("name", "what it is", "source"), rows)

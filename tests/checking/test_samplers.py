@@ -117,7 +117,7 @@ def test_the_functions_of_the_user_are_named_as_the_place_of_a_fault():
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_sampler_fails_the_check_of_its_fault(name):
+def test_a_wrong_sampler_fails_the_check_of_its_fault(name, all_search_time):
     problem, fault = WRONG[name]
     failed = [check for check, status in statuses(problem).items() if status == "failed"]
     assert any(check.startswith(fault) or check.startswith(f"{fault} of") for check in failed), (

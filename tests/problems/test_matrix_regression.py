@@ -220,6 +220,7 @@ def test_the_worst_direction_needs_the_tau_that_is_returned_and_none_found_needs
     assert max(needed(problem, alpha, V) for V in (A @ B)[:300]) <= worst.tau * (1.0 + 1e-9)
 
 
+@pytest.mark.long
 def test_the_worst_rank_one_direction_is_that_of_a_grid():
     problem = tiny_sensing(0.1, shape=(2, 2), n=5)
     angles = np.linspace(0.0, math.pi, 301)

@@ -83,6 +83,7 @@ class StandsStill(SpiderBoost):
             yield state._replace(x=x)
 
 
+@pytest.mark.long
 def test_a_method_that_never_gets_there_needs_infinitely_many_calls():
     problem = step.STEP.instances[0](3)
     near, below, _ = step._sfo_ratios_and_spider_success(trial(step.STEP, StandsStill), problem, 3)

@@ -277,6 +277,7 @@ def held(name):
     distributed.Event("all may end").wait(60)
 
 
+@pytest.mark.long
 def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
     from pfbench.runs.engines import cluster
 

@@ -174,6 +174,7 @@ def test_a_users_faults_are_held_to_his_claims(own, engine):
     assert any(one.caught_by == MEAN.name for one in found)
 
 
+@pytest.mark.long
 def test_what_is_admissible_exists():
     """Each entry covers a fault of the methods it is for, and its operator exists."""
     faults = [

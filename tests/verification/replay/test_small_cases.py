@@ -139,6 +139,7 @@ def test_the_wrong_product_is_named_with_the_right_one():
     )
 
 
+@pytest.mark.long
 def test_one_query_more_late_in_a_run_is_named_with_the_query_before_it():
     reason = judge(CLAIMS["methods-run-svfw"], Subject(Logs)).reason
     assert "does not make this query of iteration 100: gradient at x_100" in reason
