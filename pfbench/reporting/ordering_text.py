@@ -194,7 +194,7 @@ def ordering_setup_sentences(study: Study) -> list[str]:
     """Return sentences on the units, method variants and assumptions used to test rankings."""
     sentences = []
     for unit in study.units:
-        is_stated = any(unit.is_stated_for(ordering) for ordering in study.orderings)
+        is_stated = any(unit.has_unit_statement(ordering) for ordering in study.orderings)
         begin = "The paper counts in"
         if not is_stated:
             begin = "A further unit, not the paper's for these orders:"

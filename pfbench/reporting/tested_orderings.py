@@ -142,7 +142,9 @@ class OrderingResult:
     @property
     def uses_paper_unit(self) -> bool:
         """Whether the cost unit is the one that the paper states for this ranking."""
-        return self.cost_unit.unit is not None and self.cost_unit.unit.is_stated_for(self.ordering)
+        return self.cost_unit.unit is not None and self.cost_unit.unit.has_unit_statement(
+            self.ordering
+        )
 
     @property
     def verdict(self) -> str:

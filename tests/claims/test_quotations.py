@@ -77,7 +77,7 @@ def judged_in(spec):
     """Return the units that a spec calls the paper's, each with the orders judged in it."""
     for study in spec.studies:
         for unit in study.units:
-            orders = [one for one in study.orderings if unit.is_stated_for(one)]
+            orders = [one for one in study.orderings if unit.has_unit_statement(one)]
             if orders:
                 yield unit, orders
 

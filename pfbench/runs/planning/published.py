@@ -108,7 +108,7 @@ class CostUnit:
     quotation: str = ""
     location: str = ""
 
-    def is_stated_for(self, ordering: PublishedOrdering) -> bool:
+    def has_unit_statement(self, ordering: PublishedOrdering) -> bool:
         """Return whether the paper states the unit in the section or figure of a ranking.
 
         A quotation from another location is about another experiment. A unit without quotation is
