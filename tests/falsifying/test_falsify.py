@@ -247,6 +247,9 @@ def test_errata_fall_from_the_printed_statement(name):
         *(("components convex", True), ("f is not convex", True), ("bounded domain", True)),
         *(("f is μ-strongly convex", True), ("f is non-strongly convex", False)),
         *(("f smooth with bounded gradients", False), ("convex near x*", False)),
+        *(("f has an L-Lipschitz gradient", True), ("f is L-Lipschitz", False)),
+        *(("∇f is Lipschitz continuous", True), ("the gradient is bounded", False)),
+        *(("smooth convex f", True), ("smooth nonconvex f", True), ("convex components f", False)),
         *(("D is large", False), ("n >= 3", True), ("D <= 2 * R", True), ("len(x) > 2", False)),
     ],
 )

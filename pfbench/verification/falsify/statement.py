@@ -33,15 +33,18 @@ _NOISE = 1e-10
 
 _SUBJECT = r"(?:(?:f|f_i|each f_i|all f_i|the function|components?|each component) )?"
 _PREDICATES: Mapping[str, Callable[[Any], bool]] = {
-    rf"{_SUBJECT}(?:is |are )?(?:l-)?smooth|unbiased|finite sum": lambda problem: True,
-    r"(?:f |the function )?(?:is )?(?:non-?convex|not convex)": lambda problem: True,
-    r"(?:f |the function )?(?:is )?(?:(?!no)\w+-)?strongly convex": lambda p: (
+    rf"{_SUBJECT}(?:is |are )?(?:(?:l-)?smooth|non-?convex|not convex)(?: f)?"
+    rf"|{_SUBJECT}(?:has |have )?(?:an? )?(?:l-)?lipschitz(?:[- ]continuous)? gradients?"
+    r"|(?:(?:the )?gradients?(?: of f(?:_i)?)?|(?:grad |∇)f(?:_i)?)(?: is| are)? (?:l-)?lipschitz"
+    r"(?:[- ]continuous)?|unbiased|finite sum": lambda problem: True,
+    r"(?:f |the function )?(?:is )?(?:(?!no)\w+-)?strongly convex(?: f)?": lambda p: (
         p.bounds.get("mu") is not None
     ),
-    r"(?:f |the function )?(?:is )?convex": lambda problem: problem.is_convex,
-    r"(?:each |all )?(?:f_i|components?)(?: is| are)? convex": lambda p: p.components_convex,
-    r"convex components?": lambda p: p.components_convex,
-    r"bounded domain|compact (?:set|domain)": lambda problem: problem.set.kind != "none",
+    r"(?:f |the function )?(?:is )?convex(?: f)?": lambda problem: problem.is_convex,
+    r"(?:each |all )?(?:f_i|components?)(?: is| are)? convex|convex (?:f_i|components?)": (
+        lambda p: p.components_convex
+    ),
+    r"bounded domain|compact (?:convex )?(?:set|domain)": lambda p: p.set.kind != "none",
 }
 """Assumptions in words: a pattern of the whole text, and a predicate of a problem."""
 
@@ -57,7 +60,10 @@ def parse_assumption(text: str) -> Callable[..., bool] | None:
     The text is in known words, or is a comparison of constants. The second argument of the
     function looks constants up.
     """
-    parts = [part.strip() for part in re.split(r",| and ", text.lower().strip(" ."))]
+    separated = re.sub(
+        r"\b(smooth|convex) (?=smooth|(?:non-?)?convex|strongly)", r"\1, ", text.lower()
+    )
+    parts = [part.strip() for part in re.split(r",| and ", separated.strip(" ."))]
     rules = [[p for words, p in _PREDICATES.items() if re.fullmatch(words, part)] for part in parts]
     if all(rules):
         return lambda problem, look_up: all(rule[0](problem) for rule in rules)
