@@ -147,7 +147,7 @@ def scatter_row(
     factor: float,
     y: Floats,
 ) -> None:
-    """Add factor * g[k] to y[column] for each entry k of a row, whose columns are distinct."""
+    """Add factor * g[k] to out[column] for each entry k of a row with distinct columns."""
     # Four at a time, read before they are written: the compiler does not know that they are.
     fours = start + (end - start) // 4 * 4
     for k in range(start, fours, 4):

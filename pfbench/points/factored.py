@@ -165,7 +165,7 @@ class FactoredMatrix:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the recorded step or, if there is none, the point has only finite entries.
+        """Whether the point is finite, by its recorded step or, without one, its entries.
 
         Only a step can make a sequence non-finite, and a NaN affects a whole singular vector.
         """

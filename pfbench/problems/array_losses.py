@@ -199,7 +199,7 @@ class ArrayLoss(ABC):
         return self.xp.take(array, self.library.as_integers(numbers), axis=0)
 
     def blocks(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
-        """Yield all components, or those of a sample, in blocks of bounded memory."""
+        """Yield a sample or all components, in small blocks of the same columns."""
         k = self.n if numbers is None else numbers.size
         step = max(1, _BLOCK_ENTRIES // max(self.d, self.width))
         for first in range(0, k, step):

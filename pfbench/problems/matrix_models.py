@@ -221,7 +221,7 @@ class MatrixModel(MatrixProblem):
         """
 
     def cache_sized_slices(self, k: int) -> list[slice]:
-        """Return slices that divide 0, ..., k - 1 into blocks that fit into the CPU cache."""
+        """Return slices that divide `count` rows into blocks that fit the CPU cache."""
         size = max(1, _BLOCK_ENTRIES // max(self.d, self.slope_width))
         return [slice(first, min(first + size, k)) for first in range(0, k, size)]
 

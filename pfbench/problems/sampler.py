@@ -265,7 +265,7 @@ class RandomRegression(RandomRows):
 
     @cached_property
     def value_lower_bound(self) -> float:
-        """Minimum of f, by weighted least squares."""
+        """Lower bound of f: its exact minimum."""
         root = np.sqrt(self.probabilities)
         x: Any = np.linalg.lstsq(self.features * root[:, None], self.targets * root, rcond=None)[0]
         return self.value(x)

@@ -194,7 +194,7 @@ class SeedTraces:
 
     @cached_property
     def is_completed(self) -> "npt.NDArray[np.bool_]":
-        """Whether each run has an answer that no larger budget would change."""
+        """Whether each run completed (no larger budget changes its answer)."""
         return np.array([run.status in COMPLETED for run in self.runs], dtype=bool)
 
     @property

@@ -262,10 +262,10 @@ def check_rate(trial: Trial) -> Evidence:
 def _run_to_target(trial: Trial, T: int) -> RunCost:
     """Return the cost of NCGS on a chain, with option I, until the gradient mapping is small.
 
-    The run ends where |G|^2 <= eps, on a chain of T links.
+    The run ends where |G|^2 <= eps, on a chain of `chain_length` links.
 
-    eps is (mu/l)^2. About 80 iterations are needed for each link. A run with more than 1000 + 120 T
-    iterations counts as censored.
+    eps is (mu/l)^2. About 80 iterations are needed for each link. A run with more than 1000 + 120
+    `chain_length` iterations counts as censored.
     """
     problem = CHAIN(T=T)
     epsilon = (problem.mu / chain_smoothness()) ** 2

@@ -70,7 +70,7 @@ _MORE = "there are bytes before or after the zip content"
 
 
 def is_valid_member_name(name: str) -> bool:
-    """Return whether an archive may contain a file of this name outside its code folder."""
+    """Return whether an archive may contain a data file of this name."""
     return re.fullmatch(_READ, name) is not None
 
 

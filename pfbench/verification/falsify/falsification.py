@@ -104,7 +104,7 @@ class Falsification(Search):
     complete: bool = True
 
     def _set_deadline(self, share: float) -> None:
-        """Set the deadline: `share` of the time limit, counted from the start of the search."""
+        """Set the deadline to a share of the time limit, counted from the start of the search."""
         self.deadline = self.start + share * self.seconds * self.patience
 
     def run(self) -> SearchReport:
@@ -199,7 +199,7 @@ def _describe_ratio(statement: SearchedStatement, entry: Entry) -> dict[str, Any
 def _make_counterexample(
     statement: SearchedStatement, entry: Entry, record: Mapping[str, Any], end: float
 ) -> Counterexample:
-    """Return a confirmed counterexample, with a script if one can be run before the time `end`.
+    """Return a confirmed counterexample, with a script if one can be run before `deadline`.
 
     `record` has the fields that differ from the search, and those on the confirmation.
     """

@@ -22,7 +22,7 @@ class OverriddenOracles:
 
 
 class OverriddenProblem(OverriddenOracles):
-    """Copy of a problem, whose backend is ``answer(b)`` for the backend b of the original."""
+    """Copy of a problem, with backend ``change_backend(b)`` for the original's backend b."""
 
     def __init__(self, reference: Any, answer: Callable[[Any], Any]) -> None:
         super().__init__(reference)
