@@ -255,7 +255,7 @@ def _erratum(one: Erratum) -> str:
     facts = {
         "ruling": f"**{dossier.conclusion}**: {CONCLUSIONS[dossier.conclusion]}",
         "the paper's words": quotes,
-        one.reading: typeset(one.as_printed),
+        one.quotation_label: typeset(one.as_printed),
         "corrected": typeset(one.corrected),
         "how to object": safe(one.objection),
         "assumed": safe(dossier.assumption),

@@ -11,7 +11,7 @@ from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
-from pfbench.runs.planning.tune import Setting
+from pfbench.runs.planning.tune import StudySetting
 
 
 def run(values, sfo=None, *, lo=None, seed=0, status="finished", spent=None, algorithm="a"):
@@ -117,7 +117,7 @@ def results(*groups, targets=TARGETS, **fields):
         introduction="",
         problems=(LabelledSelector("p", "p"),),
         algorithms=tuple(LabelledSelector(one.label, one.label) for one in groups),
-        settings=(Setting("easy", {}),),
+        settings=(StudySetting("easy", {}),),
         recorded_measures=("m",),
         targets=targets,
         **({"seeds": tuple(SEEDS), "measures": ("m",)} | fields),
@@ -134,7 +134,7 @@ def results_of(panels, targets=TARGETS, budgets=None):
         introduction="",
         problems=tuple(LabelledSelector(problem, "p") for problem in panels),
         algorithms=tuple(LabelledSelector(label, label) for label in labels),
-        settings=(Setting("", {}),),
+        settings=(StudySetting("", {}),),
         seeds=tuple(range(max(len(runs) for made in panels.values() for runs in made.values()))),
         measures=("m",),
         recorded_measures=("m",),

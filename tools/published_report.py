@@ -19,13 +19,13 @@ from pfbench.reporting.panels import FigureData
 from pfbench.reporting.report_contents import (
     ReportContents,
     ReportPart,
-    interval_failure_sentence,
+    interval_error_sentence,
     make_contents,
 )
 from pfbench.reporting.seed_curves import FinalSummary, band_legend
 from pfbench.reporting.svg import curves_drawing, render
 from pfbench.reporting.tables import Table, markdown_table, markdown_text
-from pfbench.reporting.tuning_effects import tuning_tables
+from pfbench.reporting.tuning_effects import choice_and_trial_tables
 from pfbench.reporting.wording import join_items, measure_label
 from pfbench.reporting.writer import paragraphs
 from pfbench.runs.planning.study import Study
@@ -74,13 +74,13 @@ def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
     message = (
         f"{band_legend(len(study.seeds))}{omission}{start}{part.interval_certificate_sentence}"
     )
-    caption = f"{message} {interval_failure_sentence(results)}".strip()
+    caption = f"{message} {interval_error_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     for table in (
         ordering_text.order_verdict_table(study, part.ordering_results),
         *part.results_tables,
-        *tuning_tables(study),
-        tables.count_table(results),
+        *choice_and_trial_tables(study),
+        tables.exact_counts_table(results),
     ):
         if table is not None:
             blocks += [

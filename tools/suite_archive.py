@@ -22,7 +22,7 @@ import numpy as np
 import typer
 
 from pfbench import __version__
-from pfbench.base.files import atomic_write, check_writable, translate_os_errors
+from pfbench.base.files import as_storage_errors, atomic_write, check_writable
 from pfbench.cli.compare import load_suite
 from pfbench.cli.options import default_store_folder, make_engine
 from pfbench.cli.report_sources import RunExecution
@@ -104,7 +104,7 @@ def write_suite_archive(
         for name, column in zip(names, zip(*rows, strict=True), strict=bool(rows))
     )
     data = head + b"\n" + b"".join(columns)
-    with translate_os_errors(f"the archive {path}"), atomic_write(path) as file:
+    with as_storage_errors(f"the archive {path}"), atomic_write(path) as file:
         file.write(gzip.compress(data, compresslevel=9, mtime=0))
 
 

@@ -20,7 +20,7 @@ from pfbench.base.user_code import blame_user_code, list_required_arguments
 from pfbench.measures import fw_gap
 from pfbench.points.layers import Layers, flatten_layers, restore_layers
 from pfbench.problems.base import FiniteSum, check_dense_point, index_weights
-from pfbench.problems.sampler import Atoms, SampledFunction
+from pfbench.problems.sampler import Atoms, SamplerWithKnownMean
 from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.body import ConvexBody, check_gradient, is_point
 from pfbench.sets.catalogue import layer_norm_ball, norm_ball
@@ -433,7 +433,7 @@ def _check_functions_at_start(problem: FunctionProblem, x: Floats) -> None:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FunctionSampler(SampledFunction):
+class FunctionSampler(SamplerWithKnownMean):
     """Sampler whose draws and gradients come from user functions; see `from_functions`."""
 
     name: ClassVar[str] = "functions"

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import FailedBeforeFirstQuery, InputError
-from pfbench.base.function_methods import FunctionMethod, is_method_function, method_class
+from pfbench.base.function_methods import FunctionMethod, can_be_method, method_class
 from pfbench.base.names import brief_repr, check_names
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
 from pfbench.base.state import Point
@@ -118,7 +118,11 @@ def as_problem(subject: Any) -> Problem:
     InputError
         If the argument is not a problem and cannot be converted to one.
     """
-    problem = select_problem(subject) if isinstance(subject, str) else _instantiate_or_call(subject)
+    problem = (
+        select_problem(subject)
+        if isinstance(subject, str)
+        else _call_if_no_arguments_needed(subject)
+    )
     if isinstance(problem, type) or not all(hasattr(problem, part) for part in ("start", "set")):
         if inspect.isroutine(subject) or isinstance(subject, tuple):
             raise InputError(
@@ -143,13 +147,13 @@ def as_algorithm(subject: Any, problem: Problem) -> AlgorithmSpec | Algorithm:
     if isinstance(subject, str):
         return select_algorithm(subject)
     if inspect.isfunction(subject) and (
-        is_method_function(subject) or len(list_required_arguments(subject) or ()) == 3
+        can_be_method(subject) or len(list_required_arguments(subject) or ()) == 3
     ):
         lacks = getattr(problem, "lacks", ())
         offered = frozenset(v for v in ORACLES if v not in lacks and hasattr(problem, v))
         method = method_class(subject)
         subject = method if method.arguments else method_class(subject, requires=offered)
-    result = _instantiate_or_call(subject)
+    result = _call_if_no_arguments_needed(subject)
     if not isinstance(result, AlgorithmSpec) and not callable(getattr(result, "run", None)):
         raise InputError(
             f"{brief_repr(subject)} is not an algorithm: give a name, as in 'frank-wolfe[iterations=100]', what "  # noqa: E501
@@ -159,7 +163,7 @@ def as_algorithm(subject: Any, problem: Problem) -> AlgorithmSpec | Algorithm:
     return cast(AlgorithmSpec | Algorithm, result)
 
 
-def _instantiate_or_call(subject: Any) -> Any:
+def _call_if_no_arguments_needed(subject: Any) -> Any:
     """Instantiate a class, or call a function, that needs no arguments.
 
     Other objects, and functions that need arguments, are returned unchanged.

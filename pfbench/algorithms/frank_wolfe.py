@@ -75,7 +75,7 @@ def line_search(value: Callable[[float], float], upper: float, *candidates: floa
     """
 
     def try_step(gamma: float) -> float:
-        return _replace_nan(value(gamma))
+        return _replace_nan_by_infinity(value(gamma))
 
     with np.errstate(invalid="ignore"):  # it takes differences of infinite values
         brent = scipy.optimize.minimize_scalar(
@@ -89,7 +89,7 @@ def line_search(value: Callable[[float], float], upper: float, *candidates: floa
     return min(results)[1]
 
 
-def _replace_nan(value: float) -> float:
+def _replace_nan_by_infinity(value: float) -> float:
     """Return the function value at a trial point, with NaN replaced by infinity."""
     return math.inf if math.isnan(value) else float(value)
 
@@ -187,7 +187,7 @@ class FrankWolfe(Algorithm):
             raise RefusedError(
                 "no theorem bounds the gap for step=primal-dual: give iterations, not epsilon."
             )
-        cls._check_zero_constants(constants, overrides)
+        cls._check_positive_unless_linear(constants, overrides)
         (h0,) = cls.schedule_constants(constants, "delta")
         backtracking = overrides.get("step") == "backtracking"
         if overrides.get("step") not in _OF_L and overrides.get("curvature") is not None:
@@ -206,7 +206,7 @@ class FrankWolfe(Algorithm):
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
         """Return the algorithm with the given parameters; the curvature defaults to L_f D^2."""
-        cls._check_zero_constants(constants, overrides)
+        cls._check_positive_unless_linear(constants, overrides)
         if overrides.get("step") == "adaptive" and overrides.get("curvature") is None:
             constants.require("L_f", "the adaptive step without curvature")
         curvature = constants.L_f * constants.D**2
@@ -218,7 +218,9 @@ class FrankWolfe(Algorithm):
         return super().explicit(constants, **overrides)
 
     @classmethod
-    def _check_zero_constants(cls, constants: Constants, parameters: Mapping[str, Any]) -> None:
+    def _check_positive_unless_linear(
+        cls, constants: Constants, parameters: Mapping[str, Any]
+    ) -> None:
         """Raise an error if curvature or smoothness is given as 0, unless f is linear."""
         cls.check_zero_bound(parameters, "curvature", constants.L_f * constants.D**2)
         cls.check_zero_bound(parameters, "smoothness", constants.L_f)
@@ -239,7 +241,7 @@ class FrankWolfe(Algorithm):
                         search = BacktrackingState.from_start(ask, x, gradient, v, self.smoothness)
                     gamma = search.find_step_size(ask, x, v, gap)
                 elif self.step == "adaptive":
-                    gamma = self._adaptive_step(gap)
+                    gamma = self._gap_over_curvature_step(gap)
                 elif self.step == "short":
                     gamma = self._compute_short_step_size(gap, distance(v, x))
                 elif self.step == "primal-dual":
@@ -252,7 +254,7 @@ class FrankWolfe(Algorithm):
             yield State(x, at, gradient)
             del gradient  # as large as the problem: the next one takes its room
 
-    def _adaptive_step(self, gap: float) -> float:
+    def _gap_over_curvature_step(self, gap: float) -> float:
         """Return the step size min(gap/C, 1), where C is the curvature constant.
 
         If C = 0, f is linear and the step size is 1.
@@ -275,7 +277,7 @@ class FrankWolfe(Algorithm):
 
     def _line_search(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
         """Return the best step size from x to v; trials include min(gap/C, 1) for a curvature C."""
-        adaptive = () if self.curvature is None else (self._adaptive_step(gap),)
+        adaptive = () if self.curvature is None else (self._gap_over_curvature_step(gap),)
         return self.line_search(lambda gamma: ask.value(combine(x, v, gamma)), 1.0, *adaptive)
 
 
@@ -305,7 +307,7 @@ class BacktrackingState:
 
         Without an initial M, one more gradient is queried, near x.
         """
-        value = _replace_nan(ask.value(x))
+        value = _replace_nan_by_infinity(ask.value(x))
         if M is None:
             length = distance(v, x)
             probe = ask.gradient(combine(keep(x), v, _PROBE))
@@ -328,7 +330,7 @@ class BacktrackingState:
         while True:
             gamma = min(gap / (M * square), 1.0)
             promised = self.value - gamma * gap + 0.5 * gamma**2 * M * square
-            value = _replace_nan(ask.value(combine(x, v, gamma)))
+            value = _replace_nan_by_infinity(ask.value(combine(x, v, gamma)))
             if gamma == 0.0 or value <= promised + _ROUNDING * abs(self.value):
                 break
             M *= _GROWTH

@@ -80,11 +80,11 @@ class NFWU(EstimatorAlgorithm):
         See the module's pseudo-code, and remark 3.1 of the paper for several runs.
         """
         if self.run_count > 1:
-            yield from self.run_restarts(ask, x, rng)
+            yield from self.run_and_select_best(ask, x, rng)
             return
         yield from super().run(ask, x, rng)
 
-    def run_restarts(
+    def run_and_select_best(
         self, ask: AlgorithmOracles, x0: Point, rng: np.random.Generator
     ) -> Iterator[State]:
         """Run the method k times from x0, yield each state, and select the best of the k outputs.
@@ -209,7 +209,7 @@ class NFWUSPIDERG(EpochNFWU):
         return {"batch": round_up(4.0 * root), "period": floor_or_one(root)}
 
 
-class CurvatureNFWU(EpochNFWU):
+class SnapshotHessianNFWU(EpochNFWU):
     """Base class of normalised Frank-Wolfe updates that use component Hessians at the snapshot."""
 
     counts = (
@@ -219,7 +219,7 @@ class CurvatureNFWU(EpochNFWU):
     requires = frozenset({"gradient", "difference", "hessian", "lo"})
 
 
-class NFWUCASVRG(CurvatureNFWU):
+class NFWUCASVRG(SnapshotHessianNFWU):
     """Normalised Frank-Wolfe updates with curvature-aided SVRG estimates."""
 
     name = "nfwu-casvrg"
@@ -242,7 +242,7 @@ class NFWUCASVRG(CurvatureNFWU):
         return {"batch": round_up(n / p), "period": p}
 
 
-class NFWUCASPIDERG(CurvatureNFWU):
+class NFWUCASPIDERG(SnapshotHessianNFWU):
     """Normalised Frank-Wolfe updates with curvature-aided SPIDERG estimates."""
 
     name = "nfwu-caspiderg"

@@ -73,7 +73,7 @@ class ConditionalGradient(MomentumAlgorithm):
         INITIAL_MOMENTA,
     )
 
-    def weight(self, k: int) -> float:
+    def gradient_weight(self, k: int) -> float:
         """Return alpha_k, the weight of the newest gradient in iteration k >= 1."""
         if k == 1 and self.begin == "gradient":
             return 1.0
@@ -83,7 +83,7 @@ class ConditionalGradient(MomentumAlgorithm):
         """Start at x, and yield a state after each update; see the module's pseudo-code."""
         d: Any = 0.0
         for k in range(1, self.iterations + 1):
-            alpha = self.weight(k)
+            alpha = self.gradient_weight(k)
             d = (1.0 - alpha) * d + alpha * self.batch_gradient(ask, x, rng)
             at, x = x, self.update(x, ask.lo(d))
             yield State(x, at, d)

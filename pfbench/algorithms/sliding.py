@@ -14,7 +14,7 @@ import numpy as np
 
 from pfbench.algorithms.base import Algorithm, floor_or_one, round_up, smallest_integer
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.guarantee import Guarantee, mapping_guarantee
+from pfbench.algorithms.guarantee import Guarantee, squared_mapping_guarantee
 from pfbench.base.checks import check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -104,7 +104,7 @@ class NCGS(SlidingMethod):
     cites = ("qu2018",)
     counts = "N iterations: FO N, SFO nN, LO as many as condg needs"
     deterministic = True
-    guarantee = mapping_guarantee("1/(2 L)", "least")
+    guarantee = squared_mapping_guarantee("1/(2 L)", "least")
 
     option: int = one_of_values(1, "1 or 2, as in the source", (1, 2))
 
@@ -209,7 +209,7 @@ class NCGSVR(SlidingMethod, EstimatorAlgorithm):
     cites = ("qu2018",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO as many as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
-    guarantee = mapping_guarantee("1/(3 L)")
+    guarantee = squared_mapping_guarantee("1/(3 L)")
 
     batch: int = integer(MISSING, "b")
     period: int = integer(MISSING, "m, iterations between full gradients")
@@ -380,10 +380,10 @@ class STORC(CGS):
 
         The estimate is the mean over S of [grad f_i(z) - grad f_i(y_0)] plus grad f(y_0).
         """
-        return ask.difference(draw_batch(rng, ask.n, self.batch), z, y0) + mean
+        return ask.difference(draw_repeating_batch(rng, ask.n, self.batch), z, y0) + mean
 
 
-def draw_batch(rng: np.random.Generator, n: int, size: int) -> Any:
+def draw_repeating_batch(rng: np.random.Generator, n: int, size: int) -> Any:
     """Draw `size` indices below n with replacement; return them as a `Sample` if size > n.
 
     If `size` is above n, they are returned as distinct indices with multinomial counts.

@@ -20,10 +20,10 @@ import numpy as np
 
 from pfbench.archive.reruns import (
     BY_THE_CLOCK,
-    describe_difference,
+    first_difference_name,
     has_builtin_problem_and_measures,
-    list_possible_file_names,
     parse_run_and_problem_digest,
+    possible_file_names,
     replace_files_by_modules,
     run_plans,
 )
@@ -144,12 +144,12 @@ class CheckTask:
 
 
 @dataclass(frozen=True)
-class RunCell:
+class SeedGroup:
     """Stored runs that differ only in their seeds, and planned runs with new seeds."""
 
     name: str
     stored_runs: Sequence[StoredRun]
-    fresh_plans: Sequence[PlannedRun]
+    new_seed_plans: Sequence[PlannedRun]
 
 
 @dataclass(frozen=True)
@@ -253,26 +253,26 @@ class Check:
 
     # --- runs -------------------------------------------------------------------------------------
 
-    def iterate_run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
+    def rerun_and_new_seed_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
         """Yield tasks: a stored run of each setting, then runs with new seeds, then other runs.
 
         A setting (cell) consists of runs that differ only in their seeds.
         """
         usable = [entry for entry in stored_runs if entry.run.status not in BY_THE_CLOCK]
         self.outcome.runs[1] = len(usable)
-        cells = self.shuffle_sample(list(self.cells(usable)))
+        cells = self.shuffle_sample(list(self.iterate_seed_groups(usable)))
         first = [self.rng.choice(cell.stored_runs) for cell in cells]
         for k, (cell, entry) in enumerate(zip(cells, first, strict=True)):
             yield self._rerun_task([entry], f"a run of {cell.name}", needed=k < MOST_REQUIRED)
         for k, cell in enumerate(cells):
-            take = partial(self._compare_fresh_runs, cell)
+            take = partial(self._compare_runs_with_new_seeds, cell)
             description = f"new seeds of {cell.name}"
-            yield CheckTask(self._make_run_task(cell.fresh_plans), take, description, not k)
+            yield CheckTask(self._make_run_task(cell.new_seed_plans), take, description, not k)
         rest = self.shuffle_sample([entry for entry in usable if entry not in first])
         for k in range(0, len(rest), AT_ONCE):
             yield self._rerun_task(rest[k : k + AT_ONCE], "further runs", needed=False)
 
-    def cells(self, stored_runs: Sequence[StoredRun]) -> Iterator[RunCell]:
+    def iterate_seed_groups(self, stored_runs: Sequence[StoredRun]) -> Iterator[SeedGroup]:
         """Yield groups of runs that differ only in their seeds, with plans of new runs.
 
         If the runs of a group have different data seeds, each new run has a new data seed, too.
@@ -297,7 +297,7 @@ class Check:
                     )
                     for _ in range(NEW)
                 ]
-                yield RunCell(f"{family.algorithm} on {problem}", runs, fresh)
+                yield SeedGroup(f"{family.algorithm} on {problem}", runs, fresh)
 
     def _make_run_task(self, plans: Sequence[PlannedRun]) -> Task:
         """Return a task that executes runs, in a process without archived code if possible."""
@@ -327,13 +327,13 @@ class Check:
                 reads = ", ".join(self.manifest["reads"])
                 which = f" (its author's code reads {reads})" * bool(reads)
                 self.outcome.add_deviation(f"the data of {problem} differ on this machine{which}")
-            elif differs := describe_difference(entry.run, run, exact=exact):
+            elif differs := first_difference_name(entry.run, run, exact=exact):
                 now, before = (run.counts.as_dict().get(differs, "") for run in (run, entry.run))
                 numbers = f" ({now}, in the archive {before})" if now != before else ""
                 label = f"{run.algorithm} on {run.problem}, seed {run.seed},"
                 self.outcome.add_deviation(f"the run of {label} differs here in {differs}{numbers}")
 
-    def _compare_fresh_runs(self, cell: RunCell, answers: Sequence[Any]) -> None:
+    def _compare_runs_with_new_seeds(self, cell: SeedGroup, answers: Sequence[Any]) -> None:
         """Test whether runs with new seeds are distributed like stored runs of their setting."""
         new = [parse_run_and_problem_digest(answer)[0] for answer in answers]
         old = [entry.run for entry in cell.stored_runs]
@@ -365,16 +365,13 @@ def plan_of_stored_run(entry: StoredRun, archived_file_names: Collection[str] = 
     plan = replace_files_by_modules(PlannedRun.from_json(entry.notes.get("plan", {})))
     if portable_identity(plan) != portable_identity(entry.run):
         raise InputError(f"the run {entry.key} is stored together with the plan of another run.")
-    for name in [
-        *list_possible_file_names(plan.problem),
-        *list_possible_file_names(plan.algorithm),
-    ]:
+    for name in [*possible_file_names(plan.problem), *possible_file_names(plan.algorithm)]:
         if PurePath(name).as_posix() not in archived_file_names:
             raise InputError(f"the run {entry.key} names the file {name}, which the archive lacks.")
     return plan
 
 
-def describe_confinement(engine: Engine) -> str:
+def describe_denied_rights(engine: Engine) -> str:
     """Return a sentence on what archived code cannot do on this machine, by a trial process."""
     with TemporaryDirectory(prefix="pfbench-archive-") as folder:
         (result,) = engine.do([Task(confinement_sentence, (), 60.0, "archive", folder)])

@@ -84,7 +84,7 @@ def check_archive(
         stored_runs = read_runs(folder)
         check = Check(manifest, folder, engine, rng, not versions, seconds)
         try:
-            tasks, table = list(_tasks(check, stored_runs)), []
+            tasks, table = list(_all_check_tasks(check, stored_runs)), []
             if manifest["kind"] == "comparison":
                 table = _recompute_table(check, suite_path, stored_runs)
             page_files = make_page_files(manifest, table)
@@ -109,14 +109,14 @@ def check_archive(
     return check.outcome
 
 
-def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
+def _all_check_tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
     """Yield the tasks that check an archive; a task comes after those on which it depends."""
     manifest = check.manifest
     if manifest["kind"] == "sweep":
         _record_missing_runs(check, stored_runs, load_spec(check.folder / SPEC).runs())
     if manifest["kind"] == "claim":
         yield from _ClaimsTasks(check, manifest).all(stored_runs)
-    yield from check.iterate_run_tasks(stored_runs)
+    yield from check.rerun_and_new_seed_tasks(stored_runs)
 
 
 def _record_missing_runs(
@@ -175,19 +175,19 @@ class _ClaimsTasks:
         fields, fresh = self.fields, self.check.rng.randrange(2**31)
         self.check.outcome.verdicts[1] = len(fields["verdicts"])
         task = self.ask(claim_tasks.describe_claims, fields["faults"]["most"])
-        yield CheckTask(task, self.compare_statements, "statements", subject=_STATEMENTS)
+        yield CheckTask(task, self.compare_with_manifest, "statements", subject=_STATEMENTS)
         task = self.ask(claim_tasks.list_claim_runs, fields["seed"])
         take = partial(self.compare_planned_runs, stored_runs)
         yield CheckTask(task, take, "the plan of its runs", subject=_STATEMENTS)
         for record in fields["counterexamples"]:
-            task = self.ask(claim_tasks.confirm_counterexample, record)
+            task = self.ask(claim_tasks.reconfirm_or_explain, record)
             take = partial(self.compare_counterexample, record)
             text = f"the counterexample to {record['claim']}"
             yield CheckTask(task, take, text, subject="counterexamples")
-        yield from self.verdicts(fresh)
+        yield from self.verdict_tasks_and_new_data(fresh)
         yield from self.errata_and_faults()
 
-    def verdicts(self, fresh_seed: int) -> Iterator[CheckTask]:
+    def verdict_tasks_and_new_data(self, new_data_seed: int) -> Iterator[CheckTask]:
         """Yield tasks that recompute verdicts, then tasks that check the claims on other data."""
         shuffle, fields, outcome = self.check.shuffle_sample, self.fields, self.check.outcome
         for k, verdict in enumerate(shuffle(fields["verdicts"])):
@@ -200,7 +200,10 @@ class _ClaimsTasks:
         redrawn = [claim["name"] for claim in fields["claims"] if claim["kind"] in REDRAWN]
         for k, name in enumerate(shuffle([name for name in redrawn if name in sound])):
             judge = claim_tasks.describe_failure_with_other_data
-            task, note = self.ask(judge, name, fields["effort"], fresh_seed), outcome.add_deviation
+            task, note = (
+                self.ask(judge, name, fields["effort"], new_data_seed),
+                outcome.add_deviation,
+            )
             yield CheckTask(task, note, f"{name} with other data", not k, "verdicts")
 
     def errata_and_faults(self) -> Iterator[CheckTask]:
@@ -221,12 +224,12 @@ class _ClaimsTasks:
         self.check.outcome.faults[1] = len(counted)
         for fault in shuffle(counted, FAULTS):
             task = self.ask(claim_tasks.is_fault_confirmed, fault, *self.effort_and_seed)
-            take = partial(self.record_unless_confirmed, *fault[1:])
+            take = partial(self.record_fault_unless_confirmed, *fault[1:])
             yield CheckTask(task, take, f"fault {fault[1]}", False, "faults")
 
     # --- what becomes of it -----------------------------------------------------------------------
 
-    def compare_statements(self, statements: Mapping[str, Any]) -> None:
+    def compare_with_manifest(self, statements: Mapping[str, Any]) -> None:
         """Compare the claims, faults and errata of the archived code with those in the manifest."""
         note, fields, faults = self.check.outcome.add_deviation, self.fields, self.fields["faults"]
         note(_difference(fields["claims"], statements["claims"], "its claims"))
@@ -287,7 +290,7 @@ class _ClaimsTasks:
         self.check.outcome.add_deviation(difference)
         return difference
 
-    def record_unless_confirmed(self, name: str, claim: str, is_confirmed: Any) -> None:
+    def record_fault_unless_confirmed(self, name: str, claim: str, is_confirmed: Any) -> None:
         """Record a deviation if an archived fault is not confirmed.
 
         A fault is confirmed if its claim catches it or, without a claim, if it is equivalent.

@@ -14,7 +14,7 @@ from pfbench.algorithms.base import get_parameters
 from pfbench.archive.contents import collect_declared_files
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
-from pfbench.base.user_code import is_builtin
+from pfbench.base.user_code import is_pfbench_module
 from pfbench.claims.admissible import ADMISSIBLE
 from pfbench.measures import available_measures
 from pfbench.problems.catalogue import build_problem
@@ -102,7 +102,7 @@ def _describe_claim(claim: Claim) -> dict[str, Any]:
     }
 
 
-def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
+def claims_and_declared_files(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
     """Return results of building and starting the runs of claims, and the files that they declare.
 
     The results are strings by claim and instance, which must be the same in another folder.
@@ -139,7 +139,7 @@ def search_and_add_counterexamples(
 
     def is_archived(row: Verdict) -> bool:
         source = row.claim.user_source
-        return source is not None and not is_builtin(source.reference)
+        return source is not None and not is_pfbench_module(source.file_or_module)
 
     reports = search_claims_of_verdicts(rows, engine, effort, seed, is_archived)
     counterexamples = {index: report for index, report in reports.items() if report}
@@ -153,7 +153,7 @@ def _describe_counterexample(report: SearchReport) -> dict[str, Any]:
     return {name: value for name, value in report.as_json().items() if name not in _LEFT_OUT}
 
 
-def confirm_counterexample(theorem: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
+def reconfirm_or_explain(theorem: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
     """Recompute a counterexample from its instance; return it, or a report on why that fails.
 
     The recorded assumptions are dropped, because an assumption that the checker does not understand
@@ -187,7 +187,7 @@ def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed:
     called = f"problem-{seed:x}"
     instances = tuple(with_other_data_seed(instance, seed, called) for instance in claim.instances)
     verdict = judge(replace(claim, instances=instances, user_source=None), effort=effort, seed=seed)
-    if not verdict.is_wrong:
+    if not verdict.is_violated_or_lost:
         return ""
     return (
         f"on renamed instances with other data, {name} is {verdict.verdict}: "
@@ -290,7 +290,7 @@ def _plan(
 
 def _problem_selector(problem: Any) -> str:
     """Return a selector that builds an equal problem; an empty string if none does."""
-    if not is_builtin(type(problem).__module__):
+    if not is_pfbench_module(type(problem).__module__):
         return ""
     try:
         text = str(Selector(problem.name, problem.parameters))
@@ -307,7 +307,7 @@ def _method_selector(algorithm: Any) -> str:
         isinstance(value, bool | int | float | str) for value in parameters.values()
     ):
         return ""
-    own = not is_builtin(kind.__module__)
+    own = not is_pfbench_module(kind.__module__)
     name = f"{kind.__module__}:{kind.__qualname__}" if own else algorithm.name
     text = str(Selector(name, parameters))
     same = {k: type(v) for k, v in Selector.parse(text).parameters.items()}

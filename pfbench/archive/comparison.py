@@ -80,7 +80,7 @@ def recompute_table_or_explain(
     stored_runs: Sequence[tuple[PlannedRun, StoredRun]],
     interface: CandidateInterface | None,
 ) -> list[Any]:
-    """Return [sentence, table, ""] from `summarise`, or ["", [], reason] if that fails.
+    """Return [sentence, table, ""] of `rank_sentence_and_table`; ["", [], reason] if it fails.
 
     Nothing in the archive is imported: the table follows from runs and from plain data.
 
@@ -106,12 +106,12 @@ def recompute_table_or_explain(
         candidate = add_candidate(suite, manifest["method"], interface)
         source = ArchivedRuns(runs)
         comparison = compare_with_suite(suite, manifest["method"], candidate, source)
-        return [*summarise(comparison), ""]
+        return [*rank_sentence_and_table(comparison), ""]
     except PfbenchError as error:
         return ["", [], str(error).rstrip(".")]
 
 
-def summarise(comparison: SuiteComparison) -> tuple[str, list[list[str]]]:
+def rank_sentence_and_table(comparison: SuiteComparison) -> tuple[str, list[list[str]]]:
     """Return a sentence on the rank of a method, and the comparison table with its header."""
     (results,) = comparison.report.results
     front = make_candidate_front(tuple(compare_by_each_price(results)), comparison.labels)

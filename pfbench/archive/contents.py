@@ -16,14 +16,14 @@ from typing import Any
 from pfbench.base.errors import DataError, InputError
 from pfbench.base.files import is_user_file, process_file_watch
 from pfbench.base.names import brief_repr
-from pfbench.base.user_code import is_builtin
+from pfbench.base.user_code import is_pfbench_module
 from pfbench.problems.data.cache import file_digest
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.management import status
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.workers import Task
-from pfbench.runs.storage.archive import CODE, MOST_OF_FILE, is_valid_member_name
-from pfbench.runs.storage.content_keys import find_reachable_files
+from pfbench.runs.storage.archive import CODE, MOST_OF_FILE, is_valid_data_file_name
+from pfbench.runs.storage.content_keys import reachable_files_by_module
 
 LIMIT = 600.0
 """Time limit of a probe, in seconds."""
@@ -76,9 +76,11 @@ def collect_contents(
     InputError
         If a module or file cannot be archived, or the probe returns other results elsewhere.
     """
-    names = frozenset(name for name in modules if not is_builtin(name))
+    names = frozenset(name for name in modules if not is_pfbench_module(name))
     paths = {
-        name: path for name, path in find_reachable_files(names).items() if not is_builtin(name)
+        name: path
+        for name, path in reachable_files_by_module(names).items()
+        if not is_pfbench_module(name)
     }
     files, roots = {}, set()
     for module, path in paths.items():
@@ -162,7 +164,7 @@ def _collect_files_origins_and_data_sets(
                 f"the code reads {full}, and would not find it in an archive: move it "
                 "next to the code, and use a path relative to the code."
             )
-        if not is_valid_member_name(name):
+        if not is_valid_data_file_name(name):
             raise InputError(f"an archive cannot contain a file named {full}: rename it.")
         if files_by_name.setdefault(name, Path(full)) != Path(full):
             raise InputError(
@@ -211,7 +213,7 @@ def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
     for component in things:
         module = sys.modules.get(type(component).__module__)
         files = getattr(component, "files", None)
-        if not files or module is None or is_builtin(module.__name__):
+        if not files or module is None or is_pfbench_module(module.__name__):
             continue
         origins = files if isinstance(files, Mapping) else dict.fromkeys(files, "")
         texts = [*origins, *origins.values()]

@@ -8,13 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pfbench.archive.claim_tasks import as_module_reference, probe_claims
-from pfbench.archive.comparison import summarise
+from pfbench.archive.claim_tasks import as_module_reference, claims_and_declared_files
+from pfbench.archive.comparison import rank_sentence_and_table
 from pfbench.archive.contents import ArchiveContents, collect_contents, collect_declared_files
 from pfbench.archive.page import make_page_files
-from pfbench.archive.reruns import list_possible_file_names, replace_files_by_modules
+from pfbench.archive.reruns import possible_file_names, replace_files_by_modules
 from pfbench.archive.unpacking import collect_loaded_distributions, format_requirements
-from pfbench.base.files import translate_os_errors
+from pfbench.base.files import as_storage_errors
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.status import Status
 from pfbench.problems.data.cache import file_digest
@@ -71,7 +71,7 @@ class ArchiveWriter:
     ) -> Mapping[str, Any]:
         """Write an archive of a comparison with the runs that its suite does not ship."""
         outcomes = [entry for entry in comparison.all_outcomes if entry.origin != "shipped"]
-        says, table = summarise(comparison)
+        says, table = rank_sentence_and_table(comparison)
         shipped = len(outcomes) < len(comparison.all_outcomes)
         fields = {
             "kind": "comparison",
@@ -86,22 +86,27 @@ class ArchiveWriter:
         return self._write(comparison.report.spec.name, fields, outcomes, files, table)
 
     def write_claims(
-        self, reference: str, results: Mapping[str, Any], outcomes: Sequence[PlanOutcome]
+        self, theorem_reference: str, results: Mapping[str, Any], outcomes: Sequence[PlanOutcome]
     ) -> Mapping[str, Any]:
         """Write an archive of claims, with their runs and the results of their verification.
 
         Parameters
         ----------
-        reference
+        theorem_reference
             FILE.py, FILE.py:NAME, MODULE or MODULE:NAME.
         results
             Seed, effort, claims, verdicts, counterexamples, errata and faults, as the manifest
             stores them.
         """
-        theorem = as_module_reference(reference)
-        fields = {"kind": "claim", "title": _claim_title(reference), "theorem": theorem, **results}
+        theorem = as_module_reference(theorem_reference)
+        fields = {
+            "kind": "claim",
+            "title": _claim_title(theorem_reference),
+            "theorem": theorem,
+            **results,
+        }
         module = theorem.partition(":")[0]
-        contents = collect_contents([module], probe_claims, reference, theorem)
+        contents = collect_contents([module], claims_and_declared_files, theorem_reference, theorem)
         return self._write(module, fields, outcomes, {}, contents=contents)
 
     def _write(
@@ -125,7 +130,7 @@ class ArchiveWriter:
         """
         plans = [outcome.plan for outcome in outcomes]
         if contents is None:
-            contents = collect_run_contents(plans)
+            contents = collect_code_of_runs(plans)
         keys = dict.fromkeys(outcome.entry.key for outcome in outcomes)
         entries = [entry for key in keys if (entry := self.store.get(key)) is not None]
         environments = [dict(self.environment)]
@@ -157,7 +162,7 @@ class ArchiveWriter:
             RUNS: self._copy_store([entry.key for entry in entries]),
             LOCK: format_requirements(versions),
         }
-        with translate_os_errors(f"the archive {self.path}"):
+        with as_storage_errors(f"the archive {self.path}"):
             write_archive(self.path, inside, manifest)
         return manifest
 
@@ -183,7 +188,7 @@ def _claim_title(theorem: str) -> str:
     return f"{title} ({author})" if author else title
 
 
-def collect_run_contents(plans: Sequence[PlannedRun]) -> ArchiveContents:
+def collect_code_of_runs(plans: Sequence[PlannedRun]) -> ArchiveContents:
     """Return the code of planned runs and the files that it reads.
 
     The code of each selector is probed once.
@@ -191,7 +196,7 @@ def collect_run_contents(plans: Sequence[PlannedRun]) -> ArchiveContents:
     visited: set[str] = set()
     chosen = []
     for plan in plans:
-        files = [text for text in (plan.problem, plan.algorithm) if list_possible_file_names(text)]
+        files = [text for text in (plan.problem, plan.algorithm) if possible_file_names(text)]
         if new := {*plan.user_selectors, *files} - visited:
             visited |= new
             chosen.append(plan)
@@ -199,10 +204,12 @@ def collect_run_contents(plans: Sequence[PlannedRun]) -> ArchiveContents:
         return ArchiveContents()
     names = list_user_code_names(text for plan in chosen for text in plan.user_selectors)
     elsewhere = [replace_files_by_modules(plan) for plan in chosen]
-    return collect_contents(map(module_name, names), _probe_runs, chosen, elsewhere)
+    return collect_contents(map(module_name, names), _probe_declared_files, chosen, elsewhere)
 
 
-def _probe_runs(plans: Sequence[PlannedRun]) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
+def _probe_declared_files(
+    plans: Sequence[PlannedRun],
+) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
     """Build the problems of runs and start each run; return results and declared files.
 
     If user-defined code raises, the result of its run has the reason.

@@ -99,7 +99,7 @@ def make_page_files(
         "",
     ]
     if fields["kind"] == "claim":
-        lines += [*_claim_lines(fields)]
+        lines += [*_claims_page_lines(fields)]
     elif table:
         sentences, *rows = table
         lines += [*map(_escape_markdown, sentences), "", *_markdown_table(rows)]
@@ -183,7 +183,7 @@ def counterexample_rows(fields: Mapping[str, Any]) -> Iterator[Row]:
         }
 
 
-def _claim_lines(fields: Mapping[str, Any]) -> Iterator[str]:
+def _claims_page_lines(fields: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page of an archive of claims: its tables, and a remark on faults."""
     for rows, columns in (
         (claim_rows(fields), ("claim", "says", "verdict", "measured", "tested on", "units")),

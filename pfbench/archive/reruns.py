@@ -64,7 +64,7 @@ def parse_run_and_problem_digest(answer: Any) -> tuple[Run, str]:
     return make_run(fields, columns, [tuple(row) for row in rows]), str(digest)
 
 
-def list_possible_file_names(selector: str) -> list[str]:
+def possible_file_names(selector: str) -> list[str]:
     """Return the values in a selector that may name files: values with slashes, and `edition`."""
     texts = Selector.parse(replace_file_by_module(selector)).texts.items()
     return [text for name, text in texts if name == "edition" or {"/", "\\"} & set(text)]
@@ -80,7 +80,7 @@ def replace_files_by_modules(plan: PlannedRun) -> PlannedRun:
     )
 
 
-def describe_difference(recorded: Run, recomputed: Run, *, exact: bool) -> str:
+def first_difference_name(recorded: Run, recomputed: Run, *, exact: bool) -> str:
     """Return the name of the first difference of two runs; empty if they agree.
 
     Unless `exact` is true, only status and counts must be equal, and measures must agree up to

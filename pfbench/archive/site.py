@@ -22,7 +22,7 @@ from pfbench.archive.page import (
     rows_of_reproduced_errata,
 )
 from pfbench.base.errors import InputError
-from pfbench.base.files import atomic_write, translate_os_errors
+from pfbench.base.files import as_storage_errors, atomic_write
 from pfbench.runs.storage.archive import PAGE, SPEC, Archive
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.serialization import decode_json
@@ -83,7 +83,7 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
     """Write the result of an archive's check to a file next to the archive."""
     text = json.dumps({name: record[name] for name in _FIELDS}, indent=1)
     target = _record_path(path)
-    with translate_os_errors(str(target)), atomic_write(target) as file:
+    with as_storage_errors(str(target)), atomic_write(target) as file:
         file.write(text.encode() + b"\n")
 
 
@@ -103,7 +103,7 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
         If a file of the site cannot be written.
     """
     tables: dict[str, list[tuple[Row, CheckedArchive]]] = defaultdict(list)
-    with translate_os_errors(f"the site {output}"):
+    with as_storage_errors(f"the site {output}"):
         for item in checked:
             _write_pages(item, output / item.archive.path.stem)
             for title, row in _titles_and_rows(item.archive):

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.files import translate_os_errors
+from pfbench.base.files import as_storage_errors
 from pfbench.problems.data.cache import file_digest
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.management import status
@@ -52,7 +52,7 @@ def unpack_archive(archive: Archive) -> Iterator[Path]:
     check_module_names([_module(name) for name in modules])
     with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
         folder = Path(temporary).resolve()
-        with translate_os_errors(f"an archive's content in {folder}"):
+        with as_storage_errors(f"an archive's content in {folder}"):
             (folder / CODE).mkdir()
             archive.unpack(folder)
         yield folder

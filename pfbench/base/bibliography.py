@@ -88,7 +88,7 @@ def find_cited_paper_keys(source: str) -> tuple[str, ...]:
     keys = (
         key
         for part in source.split(";")
-        for key in (*_citations_by_key(part), *_citations_by_authors(part))
+        for key in (*_citations_by_key(part), *_keys_cited_by_author_year(part))
     )
     return tuple(dict.fromkeys(keys))
 
@@ -97,7 +97,7 @@ def _citations_by_key(part: str) -> Iterator[str]:
     return (word for word in re.findall(r"\w+", part) if word in REFERENCES)
 
 
-def _citations_by_authors(part: str) -> Iterator[str]:
+def _keys_cited_by_author_year(part: str) -> Iterator[str]:
     """Yield the key of one paper for each pair of first author and year that a text cites."""
     named = [key for key in REFERENCES if _cites_paper(part, key)]
     for _, group in groupby(sorted(named, key=_author_and_year), key=_author_and_year):

@@ -133,7 +133,7 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], float]] = MappingP
 )
 
 
-def is_constant_formula(value: Any) -> bool:
+def is_formula_in_constants(value: Any) -> bool:
     """Return whether a value is a formula in the constants of a problem, such as ``3/L``."""
     if not isinstance(value, str) or len(value) > LONGEST:
         return False
@@ -155,7 +155,7 @@ def evaluate_formulas(
     """
     return {
         name: _parse_number(name, value, constants, owner)
-        if name not in string_names and is_constant_formula(value)
+        if name not in string_names and is_formula_in_constants(value)
         else value
         for name, value in parameters.items()
     }

@@ -70,7 +70,7 @@ def flush_folder_to_disk(folder: Path) -> None:
 
 
 @contextmanager
-def translate_os_errors(subject: str) -> Iterator[None]:
+def as_storage_errors(subject: str) -> Iterator[None]:
     """Convert an OSError in the ``with`` block to a StorageError whose message is one sentence.
 
     Raises
@@ -247,13 +247,13 @@ def call_and_record_files(
     )
 
 
-def find_changed_existing_file(files: Mapping[str, str]) -> str:
+def find_changed_existing_file(digests: Mapping[str, str]) -> str:
     """Return the first file whose digest has changed; an empty string if none has changed.
 
     A missing file counts as unchanged: it may be on another machine.
     """
     return next(
-        (name for name, d in files.items() if file_digest_or_empty(name) not in ("", d)), ""
+        (name for name, d in digests.items() if file_digest_or_empty(name) not in ("", d)), ""
     )
 
 

@@ -113,7 +113,7 @@ class FunctionMethod(metaclass=_FunctionMethodType):
         return iterate_callback(work)
 
 
-def is_method_function(function: Any) -> bool:
+def can_be_method(function: Any) -> bool:
     """Return whether a function can be a method: it takes (ask, x, rng), or a gradient and x0."""
     if not inspect.isfunction(function):
         return False
@@ -261,7 +261,7 @@ class _CallbackChannel(Generic[Item]):
         if not self.go_on.get():
             raise ConsumerClosed
 
-    def run_work(self) -> None:
+    def run_and_pass_exception(self) -> None:
         """Run the function until it returns or raises; pass the exception to the generator."""
         ended: BaseException | None = None
         try:
@@ -281,7 +281,7 @@ def iterate_callback(work: Callable[[Callable[[Item], None]], object]) -> Iterat
     """
     exchange = _CallbackChannel(work)
     # Settings such as numpy's errstate belong to the context.
-    thread = Thread(target=copy_context().run, args=(exchange.run_work,), daemon=True)
+    thread = Thread(target=copy_context().run, args=(exchange.run_and_pass_exception,), daemon=True)
     thread.start()
     try:
         while came := exchange.came.get():

@@ -117,7 +117,7 @@ class PointFormat(Protocol):
     def describe(self, obj: Any) -> str:
         """Return a description of an object in words, for an error message."""
 
-    def wrap_backend(self, backend: Any) -> Any:
+    def wrap_backend_if_layered(self, backend: Any) -> Any:
         """Return a backend that converts the answers of the given backend to this format."""
 
 

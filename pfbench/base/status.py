@@ -27,7 +27,7 @@ class Status(StrEnum):
         return self in (Status.FINISHED, Status.TARGET, Status.BUDGET, Status.TIMEOUT)
 
     @property
-    def is_void(self) -> bool:
+    def is_killed(self) -> bool:
         """Whether the run was killed, so that it says nothing about its algorithm."""
         return self is Status.KILLED
 

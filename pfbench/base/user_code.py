@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError, PfbenchError, add_location, locate_error
-from pfbench.base.function_methods import is_method_function, method_class
+from pfbench.base.function_methods import can_be_method, method_class
 from pfbench.base.names import unknown_name_error
 from pfbench.base.parameters import check_parameter_names
 from pfbench.base.protocols import Algorithm
@@ -25,7 +25,7 @@ IMPORT_LIMIT = 120.0
 """Time limit in seconds for the import of a module."""
 
 
-def is_builtin(module: str) -> bool:
+def is_pfbench_module(module: str) -> bool:
     """Return whether a module belongs to pfbench."""
     return module.partition(".")[0] == "pfbench"
 
@@ -57,7 +57,7 @@ def load_user_object(name: str) -> Any:
         raise name_format_error(name)
     module = _make_module_importable(location, module_name(name))
     try:
-        with redirect_stdout(sys.stderr), _limit_import():
+        with redirect_stdout(sys.stderr), _limit_import_time():
             result = importlib.import_module(module)
     except _ImportTimeout:
         raise InputError(
@@ -84,7 +84,7 @@ def load_user_object(name: str) -> Any:
     if "<" in getattr(named, "__qualname__", ""):  # made inside a function, or a lambda
         # Other processes find it by the name that it has in its module.
         named.__module__, named.__qualname__ = module, attribute
-    return method_class(named) if is_method_function(named) else named
+    return method_class(named) if can_be_method(named) else named
 
 
 class _ImportTimeout(BaseException):
@@ -95,7 +95,7 @@ class _ImportTimeout(BaseException):
 
 
 @contextmanager
-def _limit_import() -> Iterator[None]:
+def _limit_import_time() -> Iterator[None]:
     """Interrupt the block after `IMPORT_LIMIT` seconds, in the main thread of a Unix system."""
     if (
         not hasattr(signal, "setitimer")

@@ -26,11 +26,11 @@ from pfbench.checking.traced_runs import (
     RunRecords,
     UncountedCallDetector,
     fail_on_expired_point,
-    follow_guarded,
     format_counts,
-    gradient_entries,
     make_expiring_points_problem,
+    point_entries,
     points_identical,
+    record_private_reads,
     refuse_uncounted_calls,
 )
 from pfbench.checking.unit_invariance import check_schedule_units, check_unit_invariance
@@ -82,7 +82,9 @@ def check_algorithm(
     created = with_default_parameters(algorithm)
     on = problem or make_small_problem(created)
     tried = AlgorithmChecks(created, on)
-    if not look("the problem offers its oracles", tried.check_required_oracles, locations=points):
+    if not look(
+        "the problem offers its oracles", tried.check_problem_offers_oracles, locations=points
+    ):
         return on
     if not look("it runs", tried.check_run, locations=points):
         return on
@@ -96,7 +98,7 @@ def check_algorithm(
         ("a budget stops it before it is exceeded", tried.check_budget_stop),
         ("its start point stays as it was", tried.check_start_unchanged),
         ("it keeps the points that it needs", tried.check_copies_needed_points),
-        ("its output is what it declares", tried.check_output_weights),
+        ("its output is what it declares", tried.check_output_weights_nonnegative),
         ("a shorter run starts like a longer one", tried.check_anytime),
         ("a smaller epsilon needs more iterations", tried.check_iterations_grow_with_accuracy),
     ):
@@ -175,7 +177,7 @@ def _check_construction(algorithm: Any) -> str:
 class AlgorithmChecks(RunRecords):
     """Checks of an algorithm by short runs on a problem."""
 
-    def check_required_oracles(self) -> str:
+    def check_problem_offers_oracles(self) -> str:
         """Check that the problem offers the oracles that the algorithm requires."""
         try:
             on = resolve_run(self.problem, self.algorithm)
@@ -375,16 +377,18 @@ class AlgorithmChecks(RunRecords):
         x0 = keep(self.problem.start())
         if isinstance(x0, np.ndarray) and self.problem.set.contains(x0 + 0.1):
             x0 = x0 + 0.1  # not 0, which some faults would leave as it is
-        before = gradient_entries(x0).copy()
+        before = point_entries(x0).copy()
         if not isinstance(x0, np.ndarray):
             raise CheckSkipped("the points are not arrays, so no method can change them in place")
 
         def begin(ask: Any, x: Any, rng: Any) -> Any:
             return self.algorithm.run(ask, x0, rng)
 
-        for _ in islice(follow_guarded(self.problem, self.algorithm, begin=begin), self.max_states):
+        for _ in islice(
+            record_private_reads(self.problem, self.algorithm, begin=begin), self.max_states
+        ):
             pass
-        if not np.array_equal(gradient_entries(x0), before):
+        if not np.array_equal(point_entries(x0), before):
             raise CheckFailed(
                 "the method must not change its start point",
                 "the method changes its start point in place: move a copy with combine",
@@ -400,11 +404,11 @@ class AlgorithmChecks(RunRecords):
         except RefusedError as error:
             raise CheckSkipped(f"the method cannot run on factored matrices: {error}") from error
         with fail_on_expired_point("move"):
-            for step in islice(follow_guarded(on, self.algorithm), self.max_states):
+            for step in islice(record_private_reads(on, self.algorithm), self.max_states):
                 keep(step.state.x)
         return "it copies the points that it reads later"
 
-    def check_output_weights(self) -> str:
+    def check_output_weights_nonnegative(self) -> str:
         """Check that the weights of the iterates in a weighted output are >= 0, and not all 0."""
         method, states = self.algorithm, self.seed_zero_run.states
         if method.output == "weighted":

@@ -68,7 +68,7 @@ class ComponentChecks(ProblemChecks):
             )
         self._check_derivatives_symmetric()
         alone = "" if call_count == n else f" in one batch, {call_count} of them queried singly"
-        return f"the mean of {n} components{alone}{self._remark_on_gradient_scales()}"
+        return f"the mean of {n} components{alone}{self._remark_on_gradient_entry_scales()}"
 
     def _check_derivatives_symmetric(self) -> None:
         """Raise `CheckFailed` if the Jacobian of a component gradient is not symmetric."""
@@ -77,7 +77,11 @@ class ComponentChecks(ProblemChecks):
             return
         for _ in TimeLimit(self.seconds_per_check / 2.0).rounds(8):
             x, i = space.random_member(), int(space.rng.integers(problem.n))
-            first, second, item = space.random_line(x), space.random_line(x), np.array([i])
+            first, second, item = (
+                space.random_line_anywhere(x),
+                space.random_line_anywhere(x),
+                np.array([i]),
+            )
             component = partial(problem.batch, item)
             along_first, first_error = derivative(restrict_to_line(component, first))
             along_second, second_error = derivative(restrict_to_line(component, second))
@@ -110,7 +114,7 @@ class ComponentChecks(ProblemChecks):
         usual = max(norm(problem.gradient(keep(x))) for x in (self.space.start(), *points))
         return float(np.finfo(float).eps) * usual
 
-    def _remark_on_gradient_scales(self) -> str:
+    def _remark_on_gradient_entry_scales(self) -> str:
         """Return a warning if entries of the gradient differ in scale by many orders, else ""."""
         if not self.space.dense:
             return ""
@@ -156,7 +160,7 @@ class ComponentChecks(ProblemChecks):
                 )
         return "the answers are means over S with multiplicity"
 
-    def check_samples_match_indices(self) -> str:
+    def check_sample_equals_index_array(self) -> str:
         """Check that `batch` and `difference` treat a `Sample` like its array of indices."""
         problem, space = self.problem, self.space
         skip_unless_offered(problem, "batch")

@@ -24,10 +24,10 @@ from pfbench.checking.findings import CheckSkipped, TimeLimit, format_brief, ski
 from pfbench.checking.lines import (
     LineSegment,
     ProblemChecks,
-    evaluate_value,
     move_point,
     norm,
     point_norm,
+    value_as_float,
 )
 from pfbench.points import distance, keep
 
@@ -117,8 +117,8 @@ class ConstantSearch(ProblemChecks):
         problem = self.problem
         if "convex" not in problem.properties:
             raise CheckSkipped("the problem's `properties` do not contain convex")
-        witness = _select_largest(self.lower())
-        allowed = 1e-9 * max(1.0, abs(evaluate_value(problem, problem.start())))
+        witness = _select_largest(self.lower_curvatures())
+        allowed = 1e-9 * max(1.0, abs(value_as_float(problem, problem.start())))
         if witness.value > allowed:
             self.fail(
                 "f(y) must be >= f(x) + <gradient(x), y - x>, as `properties` say that f is convex",
@@ -153,13 +153,13 @@ class ConstantSearch(ProblemChecks):
                 )
                 chosen[worst] = max(chosen.get(worst, 0.0), float(sizes[worst]) / far)
         for k in sorted(chosen, key=chosen.__getitem__, reverse=True)[:3]:
-            component = partial(problem.batch, self._sample_of_component(k))
+            component = partial(problem.batch, self._single_component_sample(k))
             witness = self._find_largest_change_ratio(component, 0.1)
             yield Witness(
                 witness.value, {**witness.arguments, "i": int(self._component_indices[k])}
             )
 
-    def mean_component_change_ratios(self) -> Iterator[Witness]:
+    def mean_of_largest_component_ratios(self) -> Iterator[Witness]:
         """Yield the mean over components of their largest |grad f_i(x) - grad f_i(y)|/|x - y|.
 
         Raises
@@ -211,9 +211,11 @@ class ConstantSearch(ProblemChecks):
                 if root == 0.0 or not self.space.dense:
                     y = self.space.sample_near(x)
                     continue
-                y = self.space.sample_member_toward(x, self._power_iteration_step(x, changes, root))
+                y = self.space.sample_member_toward(
+                    x, self._unnormalised_power_vector(x, changes, root)
+                )
 
-    def _power_iteration_step(self, x: Floats, changes: Floats, root: float) -> Floats:
+    def _unnormalised_power_vector(self, x: Floats, changes: Floats, root: float) -> Floats:
         """Return the next vector of a power iteration on the mean of squared component Hessians.
 
         The vector is the sum of H_i w_i for w_i = H_i u, not normalised. H_i is the Hessian of
@@ -225,7 +227,7 @@ class ConstantSearch(ProblemChecks):
         for k in TimeLimit(0.2 * self.seconds_per_check).rounds(len(at_x)):
             w = changes[k].reshape(x.shape)
             if w.any():
-                batch = self.problem.batch(self._sample_of_component(k), x + h * w)
+                batch = self.problem.batch(self._single_component_sample(k), x + h * w)
                 u = u + (np.ravel(batch) - at_x[k]).reshape(x.shape)
         return u
 
@@ -249,21 +251,21 @@ class ConstantSearch(ProblemChecks):
                 noise = 1e-13 * norm(H.product(line.y, line.x)) / scale
                 yield Witness(root / scale - noise, {"x": x, "y": y, "u": line.y})
 
-    def lower(self) -> Iterator[Witness]:
+    def lower_curvatures(self) -> Iterator[Witness]:
         """Yield values of the lower curvature -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
         problem = self.problem
         for x, y in itertools.chain(
-            self._downward_pairs(), self._pairs(100, 0.5 * self.seconds_per_check)
+            self._pairs_with_negative_curvature(), self._pairs(100, 0.5 * self.seconds_per_check)
         ):
             line = LineSegment(x, y)
             far = line.length
             if far > 0.0:
-                at_x, at_y = evaluate_value(problem, keep(x)), evaluate_value(problem, keep(y))
+                at_x, at_y = value_as_float(problem, keep(x)), value_as_float(problem, keep(y))
                 fall = at_x + line.directional_derivative(problem.gradient(keep(x))) - at_y
                 noise = 1e-14 * (abs(at_x) + abs(at_y))
                 yield Witness(2.0 * (fall - noise) / far**2, {"x": x, "y": y})
 
-    def _downward_pairs(self) -> Iterator[tuple[Point, Point]]:
+    def _pairs_with_negative_curvature(self) -> Iterator[tuple[Point, Point]]:
         """Yield pairs of points between which f has a very negative curvature.
 
         Power iterations on L I - H find the direction, where H is the Hessian.
@@ -334,7 +336,7 @@ class ConstantSearch(ProblemChecks):
         problem, h = self.problem, self.problem.penalty
 
         def objective(x: Point) -> float:
-            return evaluate_value(problem, keep(x)) + (0.0 if h is None else float(h.value(x)))
+            return value_as_float(problem, keep(x)) + (0.0 if h is None else float(h.value(x)))
 
         first = objective(problem.start())
         for x in self._descent_iterates():
@@ -349,18 +351,18 @@ class ConstantSearch(ProblemChecks):
         for _ in patience.rounds(100):
             g = problem.gradient(x)
             if space.is_bounded:
-                x = self._frank_wolfe(x, g)
+                x = self._best_frank_wolfe_step(x, g)
             elif problem.penalty is None:
                 x = x - lam * g
             else:
                 x = problem.prox(x, g, lam)
             yield x
 
-    def _frank_wolfe(self, x: Point, g: Any) -> Point:
+    def _best_frank_wolfe_step(self, x: Point, g: Any) -> Point:
         """Take a Frank-Wolfe step from x with the best of several step sizes."""
         v, x = self.space.vertex(g), keep(x)
         steps = (move_point(x, v, 0.5**k) for k in range(12))
-        return min(itertools.chain([x], steps), key=partial(evaluate_value, self.problem))
+        return min(itertools.chain([x], steps), key=partial(value_as_float, self.problem))
 
     # --- what the searches share ------------------------------------------------------------------
 
@@ -402,7 +404,7 @@ class ConstantSearch(ProblemChecks):
         atoms = self.problem.atoms if self.problem.n is None else None
         return self.problem.n if atoms is None else len(atoms.probabilities)
 
-    def _sample_of_component(self, k: int) -> Any:
+    def _single_component_sample(self, k: int) -> Any:
         """Return a sample of searched component k alone, or of value k of a sampler."""
         if self.problem.n is None:
             return Draws(self.problem.atoms.values[k : k + 1], 1)
@@ -432,7 +434,7 @@ class ConstantSearch(ProblemChecks):
         """Return the gradients of the components in `_component_indices` at x, one in each row."""
         request, samples = (
             keep(x),
-            map(self._sample_of_component, range(self._component_indices.size)),
+            map(self._single_component_sample, range(self._component_indices.size)),
         )
         return np.array([np.ravel(self.problem.batch(sample, request)) for sample in samples])
 
@@ -456,7 +458,7 @@ SEARCHES: Mapping[str, tuple[Search, str]] = MappingProxyType(
         ),
         "L_max": (ConstantSearch.component_change_ratios, "|grad f_i(x) - grad f_i(y)|/|x - y|"),
         "L_mean": (
-            ConstantSearch.mean_component_change_ratios,
+            ConstantSearch.mean_of_largest_component_ratios,
             "the mean over i of the largest |grad f_i(x) - grad f_i(y)|/|x - y|",
         ),
         "L2_ms": (
@@ -469,7 +471,7 @@ SEARCHES: Mapping[str, tuple[Search, str]] = MappingProxyType(
             "the decrease of f (plus penalty) from the start to x",
         ),
         "M": (ConstantSearch.member_norms, "|x|"),
-        "ell": (ConstantSearch.lower, "2 (f(x) + <grad f(x), y - x> - f(y))/|y - x|^2"),
+        "ell": (ConstantSearch.lower_curvatures, "2 (f(x) + <grad f(x), y - x> - f(y))/|y - x|^2"),
     }
 )
 """For each constant: the search for a counterexample, and the quantity that the constant bounds."""

@@ -34,9 +34,9 @@ from pfbench.checking.traced_runs import (
     UncountedCallDetector,
     fail_on_expired_point,
     format_counts,
-    gradient_entries,
     guard_oracles,
     make_expiring_points_problem,
+    point_entries,
     refuse_uncounted_calls,
 )
 from pfbench.oracles import Ledger
@@ -142,7 +142,7 @@ class EstimatorChecks:
             # Not far apart, as the iterates of a method.
             self.path.append(keep(space.sample_near(self.path[-1])))
 
-    def estimate_along_path(self, rng: Any, steps: int = _STEPS) -> PathEstimates:
+    def estimates_and_counts_along_path(self, rng: Any, steps: int = _STEPS) -> PathEstimates:
         """Return the estimates and oracle calls at the first `steps` points of a fixed path."""
         ledger, backend = Ledger(), OracleTally(self.problem.open(np.random.default_rng(0)))
         ask = guard_oracles(self.problem, backend, ledger)
@@ -166,7 +166,7 @@ class EstimatorChecks:
 
     def check_estimates_finite_and_shaped(self) -> str:
         """Check that each estimate is finite and has the shape of the gradient."""
-        walked = self.estimate_along_path(np.random.default_rng(0))
+        walked = self.estimates_and_counts_along_path(np.random.default_rng(0))
         right = np.asarray(self.problem.gradient(keep(self.path[0])))
         for t, g in enumerate(walked.estimates):
             if g.shape != right.shape or not np.isfinite(g).all():
@@ -180,14 +180,15 @@ class EstimatorChecks:
     def check_all_computations_counted(self) -> str:
         """Check that all evaluations of the problem go through the counting oracles."""
         with UncountedCallDetector(self.problem) as bypass:
-            walked = self.estimate_along_path(np.random.default_rng(0))
+            walked = self.estimates_and_counts_along_path(np.random.default_rng(0))
         refuse_uncounted_calls(bypass, self.accessed_privates, walked.tally, walked.counts)
         return f"{format_counts(walked.counts)}, all counted"
 
     def check_reproducibility(self) -> str:
         """Check that random generators with equal seeds give equal estimates."""
         first, second, other = (
-            self.estimate_along_path(np.random.default_rng(s)).estimates for s in (0, 0, 1)
+            self.estimates_and_counts_along_path(np.random.default_rng(s)).estimates
+            for s in (0, 0, 1)
         )
         if not _equal_sequences(first, second):
             raise CheckFailed(
@@ -197,7 +198,7 @@ class EstimatorChecks:
 
     def check_independent_runs(self) -> str:
         """Check that two interleaved runs of one estimator do not affect each other."""
-        alone = self.estimate_along_path(np.random.default_rng(0)).estimates
+        alone = self.estimates_and_counts_along_path(np.random.default_rng(0)).estimates
         runs = [
             self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(seed))
             for seed in (0, 1)
@@ -218,9 +219,9 @@ class EstimatorChecks:
         estimate = self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(0))
         last: tuple[Any, Floats] | None = None
         for t, x in enumerate(self._points(_STEPS)):
-            before = gradient_entries(x).copy()
+            before = point_entries(x).copy()
             g = estimate(x)
-            if not np.array_equal(before, gradient_entries(x)):
+            if not np.array_equal(before, point_entries(x)):
                 raise CheckFailed("x must not change", f"changed at step {t}", {"x": self.path[t]})
             if last is not None and not np.array_equal(last[0], last[1]):
                 raise CheckFailed(
@@ -258,7 +259,7 @@ class EstimatorChecks:
             )
         looked = range(0, _STEPS, period)
         for seed in range(3):
-            estimates = self.estimate_along_path(np.random.default_rng(seed)).estimates
+            estimates = self.estimates_and_counts_along_path(np.random.default_rng(seed)).estimates
             for t in looked:
                 right = np.asarray(self.problem.gradient(keep(self.path[t])))
                 deviation = norm(estimates[t] - right)
@@ -274,7 +275,7 @@ class EstimatorChecks:
     def check_unbiased(self) -> str:
         """Check that the mean of each estimate over all draws is the gradient."""
         claimed = getattr(self.estimator, "unbiased", True)
-        means, errors, how = self._means()
+        means, errors, how = self._means_and_tolerances()
         norms = [norm(mean - self._exact_gradient(t)) for t, mean in enumerate(means)]
         allowed = [
             error + _CLOSE * max(norm(mean), norm(self._exact_gradient(t)), 1e-3)
@@ -292,10 +293,10 @@ class EstimatorChecks:
             {"x": self.path[wrong]},
         )
 
-    def _means(self) -> tuple[list[Floats], list[float], str]:
+    def _means_and_tolerances(self) -> tuple[list[Floats], list[float], str]:
         """Return the mean and tolerance of each estimate, and a text on how means were computed."""
         try:
-            return self._enumerate_means()
+            return self._enumerate_means_and_tolerances()
         except NotEnumerable as why:
             reason = str(why)
         if getattr(self.estimator, "batch", 1) != 1 and is_dataclass(self.estimator):
@@ -303,9 +304,9 @@ class EstimatorChecks:
                 alone = EstimatorChecks(
                     instantiate_with_accepted_parameters(self.estimator, (), batch=1), self.problem
                 )
-                means, errors, how = alone._enumerate_means()
+                means, errors, how = alone._enumerate_means_and_tolerances()
                 return means, errors, f"{how} with batch = 1"
-        return self._sample_means(reason)
+        return self._sample_means_and_tolerances(reason)
 
     def _exact_gradient(self, t: int) -> Floats:
         return np.asarray(self.problem.gradient(keep(self.path[t])))
@@ -317,7 +318,7 @@ class EstimatorChecks:
         straight = norm(means[t] - ratio * right) <= 1e-6 * norm(right)
         return f": {format_brief(ratio)} times the gradient" if straight else ""
 
-    def _enumerate_means(self) -> tuple[list[Floats], list[float], str]:
+    def _enumerate_means_and_tolerances(self) -> tuple[list[Floats], list[float], str]:
         """Return exact means of the estimates, tolerances 0, and a text on how means were computed.
 
         The number of points is limited by time.
@@ -341,12 +342,12 @@ class EstimatorChecks:
         total: Any = 0.0
         number = 0
         for chance, result in enumerate_draws(
-            lambda rng: self.estimate_along_path(rng, steps).estimates, _BRANCHES
+            lambda rng: self.estimates_and_counts_along_path(rng, steps).estimates, _BRANCHES
         ):
             total, number = total + chance * np.array(result), number + 1
         return list(total), number
 
-    def _sample_means(self, reason: str) -> tuple[list[Floats], list[float], str]:
+    def _sample_means_and_tolerances(self, reason: str) -> tuple[list[Floats], list[float], str]:
         """Return means of the estimates over random runs, their tolerances, and an explanation.
 
         The explanation states `reason`: why the draws cannot be enumerated.
@@ -355,7 +356,9 @@ class EstimatorChecks:
             np.array(
                 [
                     g.ravel()
-                    for g in self.estimate_along_path(np.random.default_rng((7, k))).estimates
+                    for g in self.estimates_and_counts_along_path(
+                        np.random.default_rng((7, k))
+                    ).estimates
                 ]
             )
             for k in TimeLimit(2.5).rounds(_SAMPLES)

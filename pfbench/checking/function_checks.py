@@ -26,12 +26,12 @@ from pfbench.checking.lines import (
     as_dense_array,
     complex_step_derivative,
     derivative,
-    evaluate_value,
     is_derivative_wrong,
     norm,
     restrict_to_line,
+    value_as_float,
 )
-from pfbench.checking.traced_runs import gradient_entries
+from pfbench.checking.traced_runs import point_entries
 from pfbench.points import infer_format, inner, keep
 
 _RELATIVE = 1e-7
@@ -40,7 +40,7 @@ _RELATIVE = 1e-7
 Derivative = Callable[[Point], Gradient]
 
 
-class FunctionChecks(ProblemChecks):
+class ValueAndGradientChecks(ProblemChecks):
     """Checks of the start, value, gradient, Hessian and further attributes of a problem."""
 
     # --- start and values -------------------------------------------------------------------------
@@ -75,9 +75,9 @@ class FunctionChecks(ProblemChecks):
         """
         problem, space = self.problem, self.space
         x, y = space.random_member(), space.random_member()
-        before = gradient_entries(x).copy()
-        value, g = evaluate_value(problem, x), problem.gradient(x)
-        if not np.array_equal(before, gradient_entries(x)):
+        before = point_entries(x).copy()
+        value, g = value_as_float(problem, x), problem.gradient(x)
+        if not np.array_equal(before, point_entries(x)):
             verb = "gradient" if self._changes(problem.gradient) else "value"
             start = {"x": space.start()}
             self.fail(f"{verb}(x) must not change x", f"{verb} changes x in place", start, verb)
@@ -96,7 +96,7 @@ class FunctionChecks(ProblemChecks):
                 {"x": x},
                 "gradient",
             )
-        recomputed, repeated = evaluate_value(problem, x), problem.gradient(x)
+        recomputed, repeated = value_as_float(problem, x), problem.gradient(x)
         if recomputed != value or not np.array_equal(repeated, retained):
             verb, deviation = "gradient", norm(repeated - retained)
             if recomputed != value:
@@ -111,9 +111,9 @@ class FunctionChecks(ProblemChecks):
 
     def _changes(self, verb: Callable[[Point], Any]) -> bool:
         x = self.space.random_member()
-        before = gradient_entries(x).copy()
+        before = point_entries(x).copy()
         verb(x)
-        return not np.array_equal(before, gradient_entries(x))
+        return not np.array_equal(before, point_entries(x))
 
     # --- derivatives ------------------------------------------------------------------------------
 
@@ -124,8 +124,8 @@ class FunctionChecks(ProblemChecks):
         wrong: tuple[LineSegment, float, float] | None = None
         for k in TimeLimit(self.seconds_per_check).rounds(16):
             x = self.space.start() if k == 0 else self.space.random_member()
-            line = self.space.random_line(x)
-            if math.isnan(value := evaluate_value(self.problem, keep(x))):
+            line = self.space.random_line_anywhere(x)
+            if math.isnan(value := value_as_float(self.problem, keep(x))):
                 self.fail("f must be finite", "nan", {"x": x}, "value")
             slope, expected, error, how = self._slopes(line)
             sharpest = how if how != "differences" else sharpest or how
@@ -134,7 +134,7 @@ class FunctionChecks(ProblemChecks):
             visited.append((slope, expected))
             allowed = 20.0 * error + _RELATIVE * max(abs(slope), abs(expected))
             allowed += 1e-11 * abs(value)
-            path = restrict_to_line(partial(evaluate_value, self.problem), line)
+            path = restrict_to_line(partial(value_as_float, self.problem), line)
             if wrong is None and is_derivative_wrong(slope, expected, allowed, path):
                 wrong = line, slope, expected
         if wrong is not None:
@@ -149,11 +149,11 @@ class FunctionChecks(ProblemChecks):
         The slope by the gradient is <gradient, u> for the direction u of the line. The result ends
         with an estimate of the numerical error and the name of the numerical method.
         """
-        value, g = partial(evaluate_value, self.problem), self.problem.gradient(keep(line.x))
+        value, g = partial(value_as_float, self.problem), self.problem.gradient(keep(line.x))
         slope = line.directional_derivative(g)
         result, error = derivative(lambda t: value(line.compute_point(t)))
         if not math.isfinite(float(result)):
-            line = self.space.random_inner_line(line.x)
+            line = self.space.random_line_inside_set(line.x)
             slope = line.directional_derivative(g)
             result, error = derivative(lambda t: value(line.compute_point(t)))
         expected = float(result)
@@ -187,7 +187,7 @@ class FunctionChecks(ProblemChecks):
 
     def _describe_worst_entry(self, x: Floats) -> str:
         """Return a text that names the gradient entry with a dominating error, else ""."""
-        value, g = partial(evaluate_value, self.problem), np.ravel(self.problem.gradient(x))
+        value, g = partial(value_as_float, self.problem), np.ravel(self.problem.gradient(x))
         d = x.size
         deviation, patience = np.full(d, -1.0), TimeLimit(1.0)
         for k in patience.rounds(d):
@@ -212,7 +212,7 @@ class FunctionChecks(ProblemChecks):
         usual = max(norm(problem.gradient(x)) for x in (space.start(), space.random_member()))
         for _ in TimeLimit(self.seconds_per_check).rounds(8):
             s = space.random_member()
-            line, H = space.random_line(s), problem.hessian(keep(s))
+            line, H = space.random_line_anywhere(s), problem.hessian(keep(s))
             points = locate_methods(H, "product") + locate_methods(problem, "hessian")
             i = int(space.rng.integers(n))
             pairs: list[tuple[str, Any, Derivative]] = [
@@ -314,7 +314,7 @@ class FunctionChecks(ProblemChecks):
         best, h = best_known[0], self.problem.penalty
         for k in TimeLimit(self.seconds_per_check).rounds(100):
             x = self.space.start() if k == 0 else self.space.random_member()
-            value = evaluate_value(self.problem, keep(x)) + (0.0 if h is None else h.value(x))
+            value = value_as_float(self.problem, keep(x)) + (0.0 if h is None else h.value(x))
             if value < best - 1e-9 * max(1.0, abs(best)):
                 needed = f"the objective must be at least best_known = {format_brief(best)}"
                 self.fail(needed, format_brief(value), {"x": x}, "best_known value")

@@ -44,7 +44,7 @@ _COMPLEX = 1e-30
 """Length of a complex step, in units of the line's length."""
 
 
-def evaluate_value(problem: Any, x: Point) -> float:
+def value_as_float(problem: Any, x: Point) -> float:
     """Return f(x) as a float, also if `problem.value` returns an array with one entry."""
     return float(unwrap_scalar("value(x)", problem.value(x)))
 
@@ -206,7 +206,7 @@ class PointSampler:
             return move_point(x, self.random_member(), w)
         return x + w * 10.0 * self.rng.standard_normal(x.shape)
 
-    def random_line(self, x: Point) -> LineSegment:
+    def random_line_anywhere(self, x: Point) -> LineSegment:
         """Return a short line through x in a random direction, which may leave the set.
 
         If points are not arrays, the line leads from x to a point of the set.
@@ -216,7 +216,7 @@ class PointSampler:
         u = self.rng.standard_normal(x.shape)
         return LineSegment(x, x + (0.05 * self._reach(x) / norm(u)) * u)
 
-    def random_inner_line(self, x: Point) -> LineSegment:
+    def random_line_inside_set(self, x: Point) -> LineSegment:
         """Return a line segment in the set, with a random direction and x as its first end."""
         return LineSegment(x, combine(x, self.random_member(), 0.1))
 

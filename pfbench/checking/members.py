@@ -17,7 +17,7 @@ MAX_MEMBERS = 400
 """Maximum number of random vertices of a set that are stored."""
 
 
-class SetSampler:
+class SetWithKnownPoints:
     """Feasible set with its known points: answers of `lo`, random vertices and the start."""
 
     def __init__(self, body: Any) -> None:

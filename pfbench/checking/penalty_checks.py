@@ -22,10 +22,10 @@ def check_penalty(penalty: Any, shape: tuple[int, ...], runner: CheckRunner) -> 
     """Check the value and the proximal map of a penalty at random points of a given shape."""
     checks = PenaltyChecks(penalty, shape)
     for check, point, methods in (
-        ("value", checks.check_value, ("value",)),
+        ("value", checks.check_value_bounds, ("value",)),
         ("convex", checks.check_convexity, ("value",)),
         ("proximal map", checks.check_prox_minimality, ("prox", "value")),
-        ("proximal map leaves y unchanged", checks.check_prox_pure, ("prox",)),
+        ("proximal map leaves y unchanged", checks.check_prox_copies_argument, ("prox",)),
         ("proximal map is firmly nonexpansive", checks.check_firmly_nonexpansive, ("prox",)),
     ):
         runner.run_check(check, point, locations=locate_methods(penalty, *methods))
@@ -38,18 +38,18 @@ class PenaltyChecks:
         self.penalty, self.shape = penalty, shape
         self.rng = np.random.default_rng(17)
 
-    def random_point(self) -> Floats:
+    def random_point_with_ties(self) -> Floats:
         """Return a random point, whose entries may be 0 or have equal absolute values."""
         rng = self.rng
         if rng.integers(3) == 0:
             return rng.integers(-2, 3, size=self.shape).astype(float)
         return np.asarray(10.0 ** rng.uniform(-2.0, 1.0) * rng.standard_normal(self.shape))
 
-    def check_value(self) -> str:
+    def check_value_bounds(self) -> str:
         """Check that `value` is finite, at least the stated lower bound, and does not change x."""
         lower = getattr(self.penalty, "lower_bound", 0.0)
         for _ in range(50):
-            x = self.random_point()
+            x = self.random_point_with_ties()
             before, h = x.copy(), float(self.penalty.value(x))
             if not lower <= h < np.inf:
                 raise CheckFailed(
@@ -65,7 +65,11 @@ class PenaltyChecks:
         """Check that h is convex: h((1 - w) x + w y) <= (1 - w) h(x) + w h(y)."""
         h = self.penalty.value
         for _ in TimeLimit(_SECONDS).rounds(200):
-            x, y, w = self.random_point(), self.random_point(), self.rng.uniform(0.1, 0.9)
+            x, y, w = (
+                self.random_point_with_ties(),
+                self.random_point_with_ties(),
+                self.rng.uniform(0.1, 0.9),
+            )
             chord, middle = (1.0 - w) * h(x) + w * h(y), h((1.0 - w) * x + w * y)
             if not middle <= chord + _RELATIVE * (1.0 + abs(chord)):
                 raise CheckFailed(
@@ -83,7 +87,7 @@ class PenaltyChecks:
         """
         h, looked = self.penalty.value, 0
         for _ in TimeLimit(_SECONDS).rounds(60):
-            y, t = self.random_point(), float(self.rng.choice([1e-3, 0.3, 1.0, 7.0]))
+            y, t = self.random_point_with_ties(), float(self.rng.choice([1e-3, 0.3, 1.0, 7.0]))
             p = self.penalty.prox(y.copy(), t)
             if np.shape(p) != self.shape:
                 shapes = f"prox(y, t) must have shape {self.shape}", f"shape {np.shape(p)}"
@@ -104,7 +108,7 @@ class PenaltyChecks:
         competing_points = [
             y,
             0.0 * y,
-            self.random_point(),
+            self.random_point_with_ties(),
             0.5 * (y + p),
             2.0 * p - y,
             1.01 * p,
@@ -122,10 +126,10 @@ class PenaltyChecks:
                     competing_points.append(x)
         return competing_points
 
-    def check_prox_pure(self) -> str:
+    def check_prox_copies_argument(self) -> str:
         """Check that prox leaves y unchanged and returns new arrays, and that prox(y, 0) = y."""
         for t in (0.0, 1e-3, 1.0):
-            y = self.random_point()
+            y = self.random_point_with_ties()
             before = y.copy()
             p = self.penalty.prox(y, t)
             if not np.array_equal(before, y):
@@ -139,7 +143,7 @@ class PenaltyChecks:
     def check_firmly_nonexpansive(self) -> str:
         """Check that |p - q|^2 <= <p - q, y - z> for p = prox(y, t) and q = prox(z, t)."""
         for _ in TimeLimit(_SECONDS).rounds(60):
-            y, z = self.random_point(), self.random_point()
+            y, z = self.random_point_with_ties(), self.random_point_with_ties()
             p, q = self.penalty.prox(y.copy(), 0.5), self.penalty.prox(z.copy(), 0.5)
             excess = norm(p - q) ** 2 - float(np.vdot(p - q, y - z))
             if not excess <= _RELATIVE * (1.0 + norm(y) ** 2 + norm(z) ** 2):

@@ -15,7 +15,7 @@ from pfbench.checking.findings import (
     locate_methods,
     skip_unless_offered,
 )
-from pfbench.checking.function_checks import FunctionChecks
+from pfbench.checking.function_checks import ValueAndGradientChecks
 from pfbench.checking.lines import PointSampler
 from pfbench.checking.sampler_checks import SamplerChecks
 
@@ -26,18 +26,18 @@ _SECONDS = 0.25
 def check_problem(problem: Problem, runner: CheckRunner) -> None:
     """Check the oracles, constants and measures of a problem against its definition."""
     look = runner.run_check
-    if not look("start", lambda: FunctionChecks(problem, None, 0.0).check_start()):  # type: ignore[arg-type]
+    if not look("start", lambda: ValueAndGradientChecks(problem, None, 0.0).check_start()):  # type: ignore[arg-type]
         return
     samplers: list[PointSampler] = []
 
     def members() -> str:
         samplers.append(PointSampler(problem))
-        return _check_members(problem, samplers[0])
+        return _check_combinations(problem, samplers[0])
 
     if not look("members", members, locations=locate_methods(problem.set, "lo", "contains")):
         return
     space = samplers[0]
-    function = FunctionChecks(problem, space, _SECONDS)
+    function = ValueAndGradientChecks(problem, space, _SECONDS)
     components = ComponentChecks(problem, space, _SECONDS)
     if not look(
         "value and gradient",
@@ -49,7 +49,7 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
     of_components: tuple[tuple[str, Callable[[], str]], ...] = (
         ("components", components.check_mean),
         ("batch and difference", components.check_batches_and_differences),
-        ("Sample objects", components.check_samples_match_indices),
+        ("Sample objects", components.check_sample_equals_index_array),
         ("hessian", function.check_hessian),
         ("table", components.check_table),
         ("backend", function.check_backend_matches_problem),
@@ -57,8 +57,8 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
     # Of finitely many values, `ConstantSearch` computes the moments.
     moments = (("moments of the draws", sampler.check_constants),)
     of_sampler: tuple[tuple[str, Callable[[], str]], ...] = (
-        ("draws", sampler.check_draws),
-        ("batch and difference", sampler.check_batches_and_differences),
+        ("draws", sampler.check_draws_independent),
+        ("batch and difference", sampler.check_batches_pure_and_differences),
         *(moments if getattr(problem, "atoms", None) is None else ()),
         ("mean of the draws", sampler.check_mean),
     )
@@ -83,7 +83,7 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
         look(f"constant {name}", search.compare_constant_with_search, name)
 
 
-def _check_members(problem: Problem, space: PointSampler) -> str:
+def _check_combinations(problem: Problem, space: PointSampler) -> str:
     """Check that random convex combinations of the start and vertices are in the set."""
     for _ in range(20):
         x = space.random_member()

@@ -14,12 +14,12 @@ from pfbench.algorithms.catalogue import ALGORITHMS, AlgorithmChoice
 from pfbench.algorithms.catalogue import select_algorithm as named_algorithm
 from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
-from pfbench.base.function_methods import is_method_function, method_class
+from pfbench.base.function_methods import can_be_method, method_class
 from pfbench.base.names import unknown_name_error
 from pfbench.base.parameters import check_parameter_names
 from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector, is_user_defined
-from pfbench.base.user_code import instantiate_class, is_builtin, load_user_object
+from pfbench.base.user_code import instantiate_class, is_pfbench_module, load_user_object
 from pfbench.checking import algorithms, estimator_checks
 from pfbench.checking.findings import CheckReport, CheckRunner
 from pfbench.checking.penalty_checks import check_penalty
@@ -55,7 +55,7 @@ _GRAPH = np.array([(0, 1), (1, 2), (0, 2), (2, 3), (1, 3), (0, 1), (3, 4)])
 _COVERED = (frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({3}), frozenset({0, 3, 4}))
 
 
-def _union_size(members: Any) -> float:
+def _covered_element_count(members: Any) -> float:
     """Return the number of elements that the given sets cover, a submodular function."""
     return float(len(frozenset().union(*(_COVERED[i] for i in members))))
 
@@ -64,7 +64,7 @@ EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
     {
         "unit-flow": lambda: UnitFlowPolytope(_FLOW, 4, 0),
         "spanning-tree": lambda: SpanningTreePolytope(_GRAPH),
-        "submodular-base": lambda: SubmodularBasePolytope(4, _union_size),
+        "submodular-base": lambda: SubmodularBasePolytope(4, _covered_element_count),
     }
 )
 """Functions that build the example sets, by name."""
@@ -167,7 +167,7 @@ def _run_problem_checks(result: Any, examination: CheckRunner, on: Any) -> None:
 
 def _is_builtin(part: Any) -> bool:
     """Return whether the class of an object is part of pfbench."""
-    return is_builtin(type(part).__module__)
+    return is_pfbench_module(type(part).__module__)
 
 
 def _run_penalty_checks(result: Any, examination: CheckRunner, on: Any) -> None:
@@ -186,7 +186,7 @@ def is_imported(text: str) -> bool:
 
 def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
     """Return the name, the object and the kind that `subject` refers to."""
-    subject = method_class(subject) if is_method_function(subject) else subject
+    subject = method_class(subject) if can_be_method(subject) else subject
     if not isinstance(subject, str):
         label = getattr(subject, "__qualname__", type(subject).__qualname__)
         result = _instantiate_unless_bare_algorithm(subject, Selector(label))
@@ -230,7 +230,7 @@ def _load_builtin_estimator(selector: Selector) -> Any:
     return estimator_checks.with_default_parameters(cls, **selector.parameters)
 
 
-def _load_builtin_set(selector: Selector) -> Any:
+def _load_small_builtin_set(selector: Selector) -> Any:
     """Return a built-in set in a small size, or an example of a set that needs arguments."""
     entry = SETS[selector.name]
     if entry.required_arguments:
@@ -325,7 +325,7 @@ _OF_KINDS: Mapping[str, _ObjectKind] = MappingProxyType(
             ALGORITHMS, _load_builtin_algorithm, _run_algorithm_checks, ("run",)
         ),
         "problem": _ObjectKind(PROBLEMS, build_problem, _run_problem_checks),
-        "set": _ObjectKind(SETS, _load_builtin_set, _run_set_checks, ("lo", "contains")),
+        "set": _ObjectKind(SETS, _load_small_builtin_set, _run_set_checks, ("lo", "contains")),
         "penalty": _ObjectKind(
             PENALTIES, _load_builtin_penalty, _run_penalty_checks, ("value", "prox")
         ),

@@ -60,7 +60,7 @@ class SamplerChecks(ProblemChecks):
         sample = self.problem.sample(rng, size)
         return np.array(self.problem.batch(sample, keep(x)), dtype=float).ravel()
 
-    def check_draws(self) -> str:
+    def check_draws_independent(self) -> str:
         """Check that draws depend on the seed, and that the draws of one batch are independent."""
         x, points = self.space.random_member(), locate_methods(self.problem, "draw", "sample")
         rounding = 1e-9 * norm(self.problem.gradient(keep(x)))
@@ -114,7 +114,7 @@ class SamplerChecks(ProblemChecks):
             )
         return total
 
-    def check_batches_and_differences(self) -> str:
+    def check_batches_pure_and_differences(self) -> str:
         """Check that batch(S, x) depends on S and x alone.
 
         Also check that difference(S, x, y) = batch(S, x) - batch(S, y).
@@ -162,7 +162,7 @@ class SamplerChecks(ProblemChecks):
             raise CheckSkipped(f"not decided, as {self._failure}")
         sigma2 = max(float(problem.constants(problem.start()).sigma2), 4.0 * self._refuted_variance)
         rng, patience = np.random.default_rng(11), TimeLimit(self.seconds_per_check)
-        size, worst, draws, resolution = self._choose_batch_size(rng), (0.0, 0.0), 0, 0.0
+        size, worst, draws, resolution = self._largest_batch_size_in_time(rng), (0.0, 0.0), 0, 0.0
         for number in patience.rounds(_MEAN_POINTS):
             x = self.space.random_member() if number else self.space.start()
             expected = np.asarray(problem.gradient(keep(x))).ravel()
@@ -198,7 +198,7 @@ class SamplerChecks(ProblemChecks):
             )
         return f"within {format_brief(resolution)} an entry, {observed}"
 
-    def _choose_batch_size(self, rng: np.random.Generator) -> int:
+    def _largest_batch_size_in_time(self, rng: np.random.Generator) -> int:
         """Return the largest batch size for which the test of the mean keeps to its time limit."""
         x, size = self.space.start(), _SMALLEST
         limit = self.seconds_per_check / (2.0 * _MEAN_POINTS * _BATCHES)
@@ -223,10 +223,12 @@ class SamplerChecks(ProblemChecks):
         ]
         return "; ".join(observed)
 
-    def _error_or_ratio_squares(self, name: str, x: Any, y: Any, rng: Any, rounds: Any) -> Floats:
-        """Return drawn gradients' squared errors or change ratios, which constant `name` bounds."""
+    def _error_or_ratio_squares(
+        self, constant: str, x: Any, y: Any, rng: Any, rounds: Any
+    ) -> Floats:
+        """Return drawn gradients' squared errors or change ratios, which `constant` bounds."""
         problem, far = self.problem, distance(x, y)
-        if name == "sigma2":
+        if constant == "sigma2":
             expected = np.ravel(problem.gradient(keep(x)))
             return np.array([norm(self._batch(rng, 1, x) - expected) ** 2 for _ in rounds])
         ratios = []

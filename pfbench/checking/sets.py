@@ -22,7 +22,7 @@ from pfbench.checking.findings import (
     locate_methods,
 )
 from pfbench.checking.lines import as_dense_array, norm
-from pfbench.checking.members import MAX_MEMBERS, SECONDS, SetSampler
+from pfbench.checking.members import MAX_MEMBERS, SECONDS, SetWithKnownPoints
 from pfbench.points import DensePointFormat
 
 _RELATIVE = 1e-8
@@ -41,7 +41,7 @@ def check_set(body: Any, runner: CheckRunner) -> None:
     first: tuple[Look, ...] = (
         ("it declares what it is", checks.check_required_attributes, ("shape", "diameter")),
         ("start", checks.check_start, ("start", "contains")),
-        ("lo answers", checks.check_lo_answers, ("lo",)),
+        ("lo answers", checks.check_lo_answer_formats, ("lo",)),
     )
     for check, point, methods in first:
         if not look(check, point, locations=locate_methods(body, *methods)):
@@ -65,7 +65,7 @@ def check_set(body: Any, runner: CheckRunner) -> None:
         look(check, point, locations=locate_methods(body, *methods))
 
 
-class SetChecks(SetSampler):
+class SetChecks(SetWithKnownPoints):
     """Checks of a feasible set, whose method `contains` serves as its definition."""
 
     def check_required_attributes(self) -> str:
@@ -98,7 +98,7 @@ class SetChecks(SetSampler):
             )
         return "a member, a fresh copy each time"
 
-    def check_lo_answers(self) -> str:
+    def check_lo_answer_formats(self) -> str:
         """Check that `lo` returns float64 arrays of the right shape, or matrices of rank one."""
         form = DensePointFormat(self.shape)
         ones = np.ones(self.shape)

@@ -39,7 +39,7 @@ CALLS = Budget(sfo=10**6, lo=10**4, po=10**4, fv=10**6, hvp=10**6)
 """Oracle calls after which a recorded run is stopped."""
 
 
-def follow_guarded(
+def record_private_reads(
     problem: Any, algorithm: Any, *, seed: int = 0, budget: Budget = CALLS, **options: Any
 ) -> Steps:
     """Return an iterator over a run's steps, with oracles that record private attribute reads.
@@ -123,7 +123,7 @@ class RunRecords:
 
         The run has at most as many iterations as the first run.
         """
-        run = follow_guarded(
+        run = record_private_reads(
             self.problem, algorithm or self.algorithm, seed=seed, budget=budget, wrap=wrap_backend
         )
         ledger, self.accessed_privates = run.ledger, run.ask.accessed_privates
@@ -142,7 +142,7 @@ class RunRecords:
             pass
         return RunRecord(tuple(states), tuple(counts), ledger.counts(), bool(ledger.end_reason))
 
-    def record_run_as_long_as(self, other: "RunRecords") -> RunRecord:
+    def record_equally_long_run(self, other: "RunRecords") -> RunRecord:
         """Record a run with seed 0 that has as many iterations as the first run of `other`."""
         self._seed_zero_run, self.max_states = other.seed_zero_run, other.max_states
         return self.record_run()
@@ -161,7 +161,7 @@ def _copy_state(state: State) -> State:
     return State(*(part.copy() if hasattr(part, "copy") else part for part in parts))
 
 
-def gradient_entries(x: Point) -> Any:
+def point_entries(x: Point) -> Any:
     """Return all entries of an array, or the observed entries of a factored matrix.
 
     They correspond to the entries of the gradient.
@@ -171,7 +171,7 @@ def gradient_entries(x: Point) -> Any:
 
 def points_identical(x: Point, y: Point) -> bool:
     """Return whether two points are identical bit for bit."""
-    return np.array_equal(gradient_entries(x), gradient_entries(y))
+    return np.array_equal(point_entries(x), point_entries(y))
 
 
 _ORACLES = frozenset({*ORACLES, "component", "minimum", "project"})

@@ -55,25 +55,25 @@ def check_unit_invariance(runs: RunRecords) -> str:
     """
     if not isinstance(runs.problem.start(), np.ndarray):
         raise CheckSkipped("changing the units of f and x needs a problem whose points are arrays")
-    location = tuple(find_absolute_numbers(type(runs.algorithm)))
+    location = tuple(locate_small_positive_floats(type(runs.algorithm)))
     with np.errstate(all="ignore"):  # in the wrong units a run may diverge
         return _check_runs_in_other_units(runs, location)
 
 
 def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence[str]) -> str:
     """Compare runs in other units of f and x; return the result of `check_unit_invariance`."""
-    difference = scheduled = _compare_schedules(runs)
+    difference = scheduled = _describe_schedule_change(runs)
     if difference:
         raise CheckFailed(
             "the units of f and x must not affect the run", difference, {}, absolute_number_lines
         )
     patience = TimeLimit(_SECONDS)
-    for units in itertools.islice(_iterate_unit_choices(runs.algorithm), _TRIED):
+    for units in itertools.islice(_iterate_parameter_unit_choices(runs.algorithm), _TRIED):
         if difference and patience.is_over:
             break
         created = partial(_rescale_parameters, runs.algorithm, units)
         scaled_difference = next(
-            filter(None, (_compare_scaled_run(runs, created, by) for by in SCALINGS)), ""
+            filter(None, (_describe_scaled_change(runs, created, by) for by in SCALINGS)), ""
         )
         if not scaled_difference:
             return "the same run in other units of f and x"
@@ -120,7 +120,7 @@ def check_schedule_units(runs: RunRecords) -> str:
     )
 
 
-def _compare_schedules(runs: RunRecords) -> str | None:
+def _describe_schedule_change(runs: RunRecords) -> str | None:
     """Return a text on how other units change a run with the schedule's parameters.
 
     Return "" if they do not, and None if there is no suitable schedule.
@@ -151,18 +151,21 @@ def _compare_schedules(runs: RunRecords) -> str | None:
     except Exception:  # as a schedule may refuse by any error
         return None
     return next(
-        filter(None, (_compare_scaled_run(first, instantiate_scheduled, by) for by in SCALINGS)), ""
+        filter(
+            None, (_describe_scaled_change(first, instantiate_scheduled, by) for by in SCALINGS)
+        ),
+        "",
     )
 
 
-def _compare_scaled_run(
+def _describe_scaled_change(
     runs: RunRecords, make_algorithm: Callable[[Scaling], Any], scaling: Scaling
 ) -> str:
     """Return a text on how other units change an algorithm's run, or "" if they do not."""
     try:
         other = RunRecords(
             make_algorithm(scaling), RescaledProblem(runs.problem, scaling)
-        ).record_run_as_long_as(runs)
+        ).record_equally_long_run(runs)
     except Exception as error:  # which it does not raise in the units it has
         return f"{scaling}: {format_error(error).rstrip('.')}"
     return _describe_run_difference(runs.seed_zero_run, other, scaling)
@@ -195,7 +198,7 @@ def _describe_run_difference(first: RunRecord, other: RunRecord, scaling: Scalin
     return ""
 
 
-def _iterate_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
+def _iterate_parameter_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
     """Yield possible units of an algorithm's parameters, as dicts by parameter name.
 
     Parameters that are missing in a dict are dimensionless.
@@ -209,7 +212,7 @@ def _iterate_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
         yield dict(zip(names, units, strict=True))
 
 
-def find_absolute_numbers(kind: type) -> Iterator[str]:
+def locate_small_positive_floats(kind: type) -> Iterator[str]:
     """Yield location, method and value of each positive float below 0.1 in the code of a class."""
     for name, method in vars(kind).items():
         function = getattr(method, "__func__", method)

@@ -90,7 +90,7 @@ def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Clai
 
     claims = select_by_effort(CLAIMS.values(), effort)
     chosen: dict[str, Claim] = {}
-    for item in (claim for name in names for claim in _resolve_name(name)):
+    for item in (claim for name in names for claim in _claims_by_name_or_file(name)):
         if chosen.setdefault(item.name, item).user_source != item.user_source:
             raise InputError(f"two claims are called {item.name}: rename one of them.")
     return list(chosen.values()) or claims
@@ -104,7 +104,9 @@ def load_named_claims(names: Iterable[str]) -> list[Claim]:
     InputError
         If a name is unknown, or a pattern matches none.
     """
-    return list({claim.name: claim for name in names for claim in _resolve_name(name)}.values())
+    return list(
+        {claim.name: claim for name in names for claim in _claims_by_name_or_file(name)}.values()
+    )
 
 
 def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool, float]]:
@@ -120,7 +122,7 @@ def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool
     return rank
 
 
-def _resolve_name(name: str) -> list[Claim]:
+def _claims_by_name_or_file(name: str) -> list[Claim]:
     """Return the claims that `name` stands for; `name` may also be a method or a user's file."""
     if is_user_defined(name):
         return list(load_claims(name).claims)
@@ -149,7 +151,10 @@ def select_mutants(claim_names: Iterable[str] = ()) -> list[Mutant]:
     """
     named = list(claim_names)
     expected = {
-        claim.name for name in named if not is_user_defined(name) for claim in _resolve_name(name)
+        claim.name
+        for name in named
+        if not is_user_defined(name)
+        for claim in _claims_by_name_or_file(name)
     }
     mutants = [
         m for m in MUTANTS.values() if not named or expected & {c.name for c in m.expected_claims}
@@ -166,7 +171,9 @@ def load_user_papers(claim_and_module_names: Iterable[str]) -> list[Paper]:
 
 def find_paper(claim: Claim) -> Paper:
     """Return the paper, or the user file, that states a claim."""
-    return load_claims(claim.user_source.reference) if claim.user_source else PAPERS[claim.paper]
+    return (
+        load_claims(claim.user_source.file_or_module) if claim.user_source else PAPERS[claim.paper]
+    )
 
 
 def paper_titles(papers: Iterable[Paper]) -> dict[str, str]:
@@ -193,7 +200,9 @@ def load_algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any
         )
     statement = names or getattr(algorithm, "claims", ())
     statement = (statement,) if isinstance(statement, str) else statement
-    return algorithm, [claim for name in dict.fromkeys(statement) for claim in _resolve_name(name)]
+    return algorithm, [
+        claim for name in dict.fromkeys(statement) for claim in _claims_by_name_or_file(name)
+    ]
 
 
 def verify(
@@ -248,19 +257,19 @@ def verify(
     """
     from pfbench.runs.engines.engine import MultiProcessEngine
     from pfbench.verification.added_searches import search_counterexamples
-    from pfbench.verification.session import Session, check_engine, choose_case_seed
+    from pfbench.verification.session import Session, check_engine, choose_or_draw_case_seed
 
     check_integer("jobs", jobs, minimum=1)
     subject = Subject(algorithm=algorithm)
     subject.check_importable()
-    chosen = select_claims(() if names is None else _as_name_list(names), effort)
+    chosen = select_claims(() if names is None else _names_as_list_or_raise(names), effort)
     if engine is not None:
         check_engine(engine)
     session = Session(
         engine=MultiProcessEngine(jobs) if engine is None else engine,
         effort=effort,
         seed=seed,
-        case_seed=choose_case_seed(case_seed, chosen, algorithm),
+        case_seed=choose_or_draw_case_seed(case_seed, chosen, algorithm),
         store=_open_store(store),
         progress=progress,
     )
@@ -268,7 +277,7 @@ def verify(
     return done if algorithm is not None else search_counterexamples(session, done)
 
 
-def _as_name_list(names: Any) -> list[str]:
+def _names_as_list_or_raise(names: Any) -> list[str]:
     """Return the claim names as a list; raise an error if `names` is a single string."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(

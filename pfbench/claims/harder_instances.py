@@ -168,7 +168,7 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
             f"{claim.name} cannot be tested on harder instances: name a bound on a quantity other "
             "than oracle calls, or a rate that depends on the instance."
         )
-    sharp = _with_usual_runs_and_mean(claim)
+    sharp = _with_means_for_drawn_outputs(claim)
     candidates = sorted(_iterate_fitting_instances(claim), key=lambda candidate: candidate.size)
     started, results = process_time(), list[tuple[float, _Candidate]]()
     for candidate in candidates:  # most of them in that time
@@ -212,7 +212,7 @@ def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstan
     return HardestInstance(claim.name, 0, process_time() - started)
 
 
-def _with_usual_runs_and_mean(claim: Claim) -> Claim:
+def _with_means_for_drawn_outputs(claim: Claim) -> Claim:
     """Return the claim with means instead of uniformly drawn outputs, and enough runs.
 
     A claim on an output drawn uniformly from the iterates becomes a claim on the mean over them.
@@ -228,7 +228,7 @@ def _with_usual_runs_and_mean(claim: Claim) -> Claim:
 
 
 @cache
-def list_catalogue_instances() -> tuple[tuple[str, str, Instance], ...]:
+def list_instances_of_claims() -> tuple[tuple[str, str, Instance], ...]:
     """Return all instances of the catalogue's claims as tuples (claim name, selector, instance)."""
     from pfbench.claims.catalogue import CLAIMS
 
@@ -261,16 +261,19 @@ def _iterate_fitting_instances(
     names no word of `ASSUMPTIONS` counts as one that no catalogue instance satisfies.
     """
     own = [instance.example() for instance in claim.instances]
-    parts = {_has_set_penalty_norm_and_arrays(problem) for problem in own}
+    parts = {_has_bounded_set_penalty_norm_arrays(problem) for problem in own}
     statement = {*claim.assumptions, *getattr(claim_method(claim), "assumes", ())}
     named = {text: _find_mentioned_assumptions(text) for text in statement}
     assumed = {word for words in named.values() for word in words}
     rest = sorted(text for text, words in named.items() if not words)
     shared = frozenset.intersection(*map(_list_known_assumptions, own)) - assumed
     instances = set(map(instance_selector, claim.instances))
-    for subject, selector, item in list_catalogue_instances() if among is None else among:
+    for subject, selector, item in list_instances_of_claims() if among is None else among:
         problem: Any = None if selector in instances else item.example()
-        if not hasattr(problem, "set") or _has_set_penalty_norm_and_arrays(problem) not in parts:
+        if (
+            not hasattr(problem, "set")
+            or _has_bounded_set_penalty_norm_arrays(problem) not in parts
+        ):
             continue
         known_assumptions, size = (
             _list_known_assumptions(problem),
@@ -298,7 +301,7 @@ def _find_mentioned_assumptions(text: str) -> list[str]:
     return [word for word in ASSUMPTIONS if re.search(rf"(?<![\w-]){word}\b", text)]
 
 
-def _has_set_penalty_norm_and_arrays(problem: Any) -> tuple[bool, ...]:
+def _has_bounded_set_penalty_norm_arrays(problem: Any) -> tuple[bool, ...]:
     """Return whether a problem has a bounded set, a penalty, a norm, and arrays as points."""
     bounded = bool(np.isfinite(problem.set.diameter))
     norm = getattr(problem, "norm", None) is not None

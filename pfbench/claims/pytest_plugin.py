@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from pfbench.testing.snapshots import CountedOracles, Snapshot
+    from pfbench.testing.snapshots import CountedOracles, OracleCallSnapshot
     from pfbench.verification.verdict import Verdict
 
 
@@ -70,7 +70,7 @@ class OraclesFixture(Protocol):
         """
 
 
-_SNAPSHOTS = pytest.StashKey[dict[str, "Snapshot"]]()
+_SNAPSHOTS = pytest.StashKey[dict[str, "OracleCallSnapshot"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -112,9 +112,9 @@ def oracles(request: pytest.FixtureRequest) -> OraclesFixture:
     snapshots = request.node.stash.setdefault(_SNAPSHOTS, {})
 
     def count(problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":
-        from pfbench.testing.snapshots import Snapshot
+        from pfbench.testing.snapshots import OracleCallSnapshot
 
-        snapshot = Snapshot(problem, seed, tolerance)
+        snapshot = OracleCallSnapshot(problem, seed, tolerance)
         times = sum(name.startswith(snapshot.name) for name in snapshots)
         snapshots[f"{snapshot.name} use={times + 1}" if times else snapshot.name] = snapshot
         return snapshot.oracles

@@ -64,7 +64,7 @@ def adversary(
     Give one of --horizon and --check.
     """
     from pfbench.resisting import list_contestants
-    from pfbench.runs.planning.name_resolution import check_selector
+    from pfbench.runs.planning.name_resolution import unquote_selector
 
     _refuse_combinations(context.params)
     options.check_engine_options(jobs, scheduler)
@@ -73,7 +73,7 @@ def adversary(
         _check_certificate_file(check, as_json=as_json)
         return
     named = [list_contestants() if text == ALL else [text] for text in algorithm or ()]
-    texts = (check_selector("algorithm", text) for text in chain.from_iterable(named))
+    texts = (unquote_selector("algorithm", text) for text in chain.from_iterable(named))
     selectors = list(dict.fromkeys(texts))
     if output is not None:
         _check_certificate_path(output, len(selectors))

@@ -126,11 +126,11 @@ def _make_comparison(
 ) -> None:
     from pfbench.cli.compare import compare_on_suite, load_suite
     from pfbench.cli.report_sources import RunExecution
-    from pfbench.runs.planning.name_resolution import check_selector
+    from pfbench.runs.planning.name_resolution import unquote_selector
     from pfbench.runs.planning.suite import add_candidate
 
     spec, path = load_suite(suite, None, price)
-    method = check_selector("algorithm", method)
+    method = unquote_selector("algorithm", method)
     terminal.announce_imports([method])
     candidate = add_candidate(spec, method)
     execution = RunExecution(writer.store, engine, quiet=as_json)
@@ -147,7 +147,7 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
         search_and_add_counterexamples,
     )
     from pfbench.claims.catalogue import load_user_papers, select_claims, select_mutants
-    from pfbench.cli.faults import generate_faults, study_faults
+    from pfbench.cli.faults import generate_faults, study_method_faults
     from pfbench.cli.report_sources import RunExecution
     from pfbench.cli.verify import report_unit_dependence, sentences_on_unreproduced_errata
 
@@ -165,7 +165,7 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
     with work.step_progress("planted faults", len(planted)) as steps:
         caught = work.make_session(steps).catch_mutants(planted)
     faults, _, fault_names = generate_faults(work, limit)
-    studied = study_faults(work, faults, claims)
+    studied = study_method_faults(work, faults, claims)
     plans = plan_claim_runs(claims, work.seeds[0])
     execution = RunExecution(writer.store, work.engine, work.is_quiet)
     outcomes = execution.run("runs", plans)
@@ -191,7 +191,7 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
     errors = [*sentences_on_unreproduced_errata(examined)]
     for text in errors:
         terminal.print_error(text)
-    terminal.exit_if(errors or any(verdict.is_wrong for verdict in doubtful))
+    terminal.exit_if(errors or any(verdict.is_violated_or_lost for verdict in doubtful))
 
 
 def _show_made(writer: "ArchiveWriter", manifest: Mapping[str, Any], *, as_json: bool) -> None:
@@ -245,7 +245,7 @@ def check(
 
     archive = open_archive(path)
     if theorem is not None:
-        _check_theorem(archive, theorem)
+        _check_theorem_is_archived(archive, theorem)
     facts = check_archive(archive, salt, seconds, jobs, files or Path(), quiet=as_json)
     record = fact_values(facts)
     for text in (*record["off"], *(f"not checked: {t}" for t in record["unreached"])):
@@ -254,7 +254,7 @@ def check(
     terminal.exit_if(record["off"] or record["unreached"])
 
 
-def _check_theorem(archive: "Archive", theorem: str) -> None:
+def _check_theorem_is_archived(archive: "Archive", theorem: str) -> None:
     """Exit with an error unless the archive is about `theorem` and contains its present file."""
     from pfbench.archive.claim_tasks import as_module_reference
     from pfbench.verification.user_claims import split_reference
@@ -284,14 +284,14 @@ def check_archive(
     quiet: bool,
 ) -> list[Fact]:
     """Check an archive by recomputing a part of it, and return the results."""
-    from pfbench.archive.check import describe_confinement
+    from pfbench.archive.check import describe_denied_rights
     from pfbench.archive.checker import check_archive as checked
     from pfbench.base.checks import check_real
     from pfbench.cli.catalogue import suite_spec_paths
 
     check_real("--seconds", seconds, above=0.0)
     salt, engine = salt or secrets.token_hex(8), options.make_untrusted_engine(jobs)
-    confinement = describe_confinement(engine)
+    confinement = describe_denied_rights(engine)
     if not quiet:
         terminal.print_note(f"running the code of {archive.path} in processes with {confinement}")
     suite = suite_spec_paths().get(archive.manifest.get("suite", ""))
@@ -319,7 +319,7 @@ def check_archive(
             "inside",
             inside,
             "computed by archived code",
-            _describe_results_by_archived_code(inside),
+            _describe_result_kinds_of_archived_code(inside),
         ),
         Fact("counterexamples", outcome.confirmed),
         *(Fact("", text, "counterexample") for text in outcome.confirmed),
@@ -334,9 +334,12 @@ def _format_share(numbers: Sequence[int]) -> str:
     return f"{numbers[0]} of {numbers[1]}"
 
 
-def _describe_results_by_archived_code(counts: Mapping[str, int]) -> str:
+def _describe_result_kinds_of_archived_code(counts_by_kind: Mapping[str, int]) -> str:
     """Describe how many results of each kind the code in the archive computed."""
-    return ", ".join(f"{name} ({number})" for name, number in sorted(counts.items())) or "nothing"
+    return (
+        ", ".join(f"{name} ({number})" for name, number in sorted(counts_by_kind.items()))
+        or "nothing"
+    )
 
 
 def _summary_paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome") -> str:
@@ -359,7 +362,7 @@ def _summary_paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome") -
     trust = (
         f"{outcome.unconfined_runs} of these {outcome.runs[0] + outcome.fresh_runs} runs were counted "  # noqa: E501
         "and measured by processes that import no archived code. Archived code computed: "
-        f"{_describe_results_by_archived_code(outcome.confined_result_counts)}."
+        f"{_describe_result_kinds_of_archived_code(outcome.confined_result_counts)}."
     )
     sentences = "".join(f" {text[:1].upper()}{text[1:]}." for text in outcome.confirmed)
     end = f"DEVIATIONS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."

@@ -44,9 +44,9 @@ def check(
     from pfbench.checking import KINDS
     from pfbench.checking import check as look
     from pfbench.checking.resolver import is_imported
-    from pfbench.runs.planning.name_resolution import check_selector
+    from pfbench.runs.planning.name_resolution import unquote_selector
 
-    problem = problem and check_selector("problem", problem)
+    problem = problem and unquote_selector("problem", problem)
     if kind is not None:
         check_choice("--kind", kind, KINDS)
     if not as_json:

@@ -16,7 +16,7 @@ from pfbench.cli.options import argument, flag, option
 from pfbench.cli.terminal import make_table
 from pfbench.cli.verification_job import VerificationJob, announce_claims, open_job
 from pfbench.cli.verify import (
-    check_homogeneity,
+    check_all_homogeneity,
     render_claim_list,
     report_results_and_exit_if_unexpected,
 )
@@ -58,7 +58,7 @@ def power(
     limit = math.inf if max_check_seconds is None else max_check_seconds
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
     with open_job(claims, as_json, table, full=full, seed=seed, **output) as work:
-        efforts = _search_power(work, select_claims(work.names, work.effort), limit)
+        efforts = _search_power_by_effort(work, select_claims(work.names, work.effort), limit)
         rows = [
             {
                 "claim": same[0].claim.name,
@@ -75,7 +75,7 @@ def power(
             work.print(power_table(efforts, terminal.current_command_line()))
 
 
-def _search_power(
+def _search_power_by_effort(
     work: VerificationJob, claims: "Sequence[Claim]", limit: float
 ) -> "dict[str, list[PowerSearch]]":
     """Search for the smallest error that each claim detects; return the searches by effort.
@@ -121,7 +121,7 @@ def units(
     with open_job(claims, as_json, table) as work:
         errata = [] if work.names else list(ERRATA.values())
         errata += [error for paper in load_user_papers(work.names) for error in paper.errata]
-        checked = check_homogeneity(select_claims(work.names, "full"), errata)
+        checked = check_all_homogeneity(select_claims(work.names, "full"), errata)
         if not work.names:
             checked += filter(None, map(check_schedule, ALGORITHMS.values()))
         content = {"units": [homogeneity.as_json() for homogeneity in checked]}
@@ -162,7 +162,7 @@ def compute_worst_cases(
             if len(work.names) != 1 or not is_user_defined(work.names[0]):
                 raise InputError("name either a single FILE.py:NAME, or only built-in worst cases.")
             worst_case.check_installed()
-            _show_worst_cases(work, work.names[0], function_class or "")
+            _show_user_worst_cases(work, work.names[0], function_class or "")
             return
         cases = worst_case.select_cases(work.names)
         worst_case.check_installed()
@@ -171,14 +171,14 @@ def compute_worst_cases(
         report_results_and_exit_if_unexpected(done, [], work)
 
 
-def _show_worst_cases(work: VerificationJob, reference: str, function_class: str) -> None:
+def _show_user_worst_cases(work: VerificationJob, reference: str, function_class: str) -> None:
     """Compute and print worst cases of a user-defined method.
 
     The command ends with exit status 1 if a worst case exceeds the method's bound.
     """
-    from pfbench.verification.worst_case import iterate_worst_cases
+    from pfbench.verification.worst_case import iterate_user_worst_cases
 
-    checks = list(iterate_worst_cases(reference, function_class, full=False))
+    checks = list(iterate_user_worst_cases(reference, function_class, full=False))
     work.write({"name": reference, "worst_cases": [check.as_json() for check in checks]})
     work.print(*_render_worst_cases(checks, reference, str(work.target or "")))
     terminal.exit_if(any(check.is_violated for check in checks))

@@ -62,7 +62,7 @@ def compare(
     method is better or worse.
     """
     from pfbench.reporting import check_report_can_be_written
-    from pfbench.runs.planning.name_resolution import check_selector
+    from pfbench.runs.planning.name_resolution import unquote_selector
     from pfbench.runs.planning.suite import add_candidate
     from pfbench.runs.storage.store import Store
 
@@ -71,7 +71,7 @@ def compare(
         raise InputError("give a METHOD.")
     spec, path = load_suite(suite, problem, price)
     if method is not None:
-        method = check_selector("algorithm", method)
+        method = unquote_selector("algorithm", method)
         terminal.announce_imports([method])
     if grid or method is None:
         _show_grids(spec, method, as_json=as_json)
@@ -94,7 +94,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
     ranked by their total cost at these prices of oracle calls. User-defined code in the suite is
     announced, then imported.
     """
-    from pfbench.runs.planning.name_resolution import check_selector, select_problem
+    from pfbench.runs.planning.name_resolution import select_problem, unquote_selector
     from pfbench.runs.planning.spec import load_spec
     from pfbench.runs.planning.suite import suite_for_problem
 
@@ -108,7 +108,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
             f"out --problem, and add the problem to the file {suite}."
         )
     else:
-        problem = check_selector("problem", problem)
+        problem = unquote_selector("problem", problem)
         terminal.announce_imports([problem])
         normed = getattr(select_problem(problem), "norm", None) is not None
         path = suite_spec_paths()["norms" if normed and suite == "quick" else suite]
@@ -192,12 +192,14 @@ def _announce_seed_warning_and_run_count(
 
 def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_json: bool) -> None:
     """Print on which problems the method is faster or slower than others; write the report."""
-    from pfbench.reporting.candidate_front import duels_as_json
+    from pfbench.reporting.candidate_front import best_other_duels_as_json
     from pfbench.reporting.tuning_effects import choices_as_json
 
     summary, comparison = write_comparison(compared, output)
     labels, spec = compared.labels, compared.report.spec
-    comparisons = [row for label in labels for row in duels_as_json(comparison, label, labels)]
+    comparisons = [
+        row for label in labels for row in best_other_duels_as_json(comparison, label, labels)
+    ]
     facts = [
         Fact("name", spec.name),
         Fact("runs", len(spec.runs())),
@@ -232,7 +234,7 @@ def write_comparison(
     front = contents.parts[0].front
     if front is None:
         raise AssertionError("the report has no section about the method under test")
-    tables = filter(None, [front.calls_table, contents.parts[0].tuning_choice_table])
+    tables = filter(None, [front.calls_table, contents.parts[0].candidate_tuning_table])
     files = [] if output is None else write_contents(contents, output)
     sentences = front.outcome_counts_sentence, *front.failure_sentences
     return ReportSummary(sentences, tuple(tables), tuple(files)), front.comparisons[0]
@@ -270,12 +272,12 @@ def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
 
 
 def _grid_row(method: "TunedMethod", tune: "TuningPlan") -> list[str]:
-    from pfbench.base.constants import is_constant_formula
+    from pfbench.base.constants import is_formula_in_constants
 
     grid = {name: _format_values(values) for name, values in method.grid.items()}
     texts = Selector.parse(method.selector).texts
     plain = {name: re.sub(r"\{\w+\}", "1", text) for name, text in texts.items()}
-    formulas = {name: texts[name] for name, text in plain.items() if is_constant_formula(text)}
+    formulas = {name: texts[name] for name, text in plain.items() if is_formula_in_constants(text)}
     rest = {name: text for name, text in grid.items() if name not in _OFTEN} | formulas
     return [
         method.tuned_label,

@@ -63,7 +63,7 @@ def check(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
 
     Without NAME, all data sets in the cache are checked.
     """
-    from pfbench.problems.data.management import check as check_one
+    from pfbench.problems.data.management import load_and_check as check_one
     from pfbench.problems.data.management import statuses
 
     recorded = [status.name for status in statuses() if status.state != "absent"]

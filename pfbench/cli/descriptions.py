@@ -89,15 +89,15 @@ def show_claim_or_erratum(claim: "Claim | Erratum") -> None:
     facts = [
         Fact("name", claim.name),
         Fact("claim", claim.claim.name if claim.claim else None, "claim"),
-        Fact("as_printed", claim.as_printed, claim.reading),
+        Fact("as_printed", claim.as_printed, claim.quotation_label),
         Fact("corrected", claim.corrected),
         Fact("objection", claim.objection or None, "how to object"),
-        *(_dossier_facts(claim.dossier) if claim.dossier else []),
+        *(_erratum_evidence_facts(claim.dossier) if claim.dossier else []),
     ]
     terminal.show_facts(facts, as_json=False, max_width=terminal.READABLE)
 
 
-def _dossier_facts(dossier: "Dossier") -> list[Fact]:
+def _erratum_evidence_facts(dossier: "Dossier") -> list[Fact]:
     """Return the evidence for an erratum as facts to print: quotations, derivation, conclusion."""
     from pfbench.verification.dossier import CONCLUSIONS
 

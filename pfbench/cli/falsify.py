@@ -55,7 +55,7 @@ def falsify(
     loaded = load_named_claims(names)
     is_quiet = quiet or as_json == terminal.STANDARD_OUTPUT
     if replay is not None:
-        _replay_and_exit_if_confirmed(loaded, replay, is_quiet)
+        _replay_and_fail_if_confirmed(loaded, replay, is_quiet)
         return
     folder = store / "searches"
     sets = {"families": families, "allow": tuple(allow or ()), "saved": (folder, resume)}
@@ -66,7 +66,7 @@ def falsify(
         StepProgress(title, len(loaded), "claims", quiet=is_quiet, slots=engine.slots) as steps,
     ):
         reports = search_claims(engine, loaded, limits | sets, steps.advance)
-    reports = [_save_counterexample_script(report, names[0], script) for report in reports]
+    reports = [_save_script_and_return_report(report, names[0], script) for report in reports]
     if as_json is not None:
         terminal.write_json({"claims": [report.as_json() for report in reports]}, as_json)
     for line in (line for report in reports for line in report.lines() if not is_quiet):
@@ -77,7 +77,7 @@ def falsify(
             raise InputError(f"no search can falsify {report.claim}: {report.reason.rstrip('.')}.")
 
 
-def _save_counterexample_script(report: Any, reference: str, folder: Path | None) -> Any:
+def _save_script_and_return_report(report: Any, reference: str, folder: Path | None) -> Any:
     """Write a script that reproduces a counterexample; return the report with the script's path."""
     if not (report and report.script):
         return report
@@ -87,7 +87,7 @@ def _save_counterexample_script(report: Any, reference: str, folder: Path | None
     return replace(report, script_path=str(report.write(path)))
 
 
-def _replay_and_exit_if_confirmed(claims: list[Any], path: Path, is_quiet: bool) -> None:
+def _replay_and_fail_if_confirmed(claims: list[Any], path: Path, is_quiet: bool) -> None:
     """Try to confirm stored counterexamples again; exit with status 1 if any is confirmed."""
     from pfbench.verification.falsify.falsification import replay_counterexample
     from pfbench.verification.falsify.reports import Counterexample

@@ -46,14 +46,14 @@ def faults(
 
     Faults are planted by hand, or generated from the method's source.
     """
-    from pfbench.runs.planning.name_resolution import check_selector
+    from pfbench.runs.planning.name_resolution import unquote_selector
 
     if planted_only and (max_faults, late_faults, algorithm) != (None, None, None):
         raise InputError(
             "--planted-only generates no faults: leave out --max-faults, --late-faults and "
             "--algorithm."
         )
-    algorithm = algorithm and check_selector("algorithm", algorithm)
+    algorithm = algorithm and unquote_selector("algorithm", algorithm)
     limit = max_faults or (10**9 if full else MAX_FAULTS)
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
     with open_job(claims, as_json, table, full=full, seed=seed, **output) as work:
@@ -63,21 +63,22 @@ def faults(
             _report_user_faults(work, algorithm, limit, late_faults or 0)
 
 
-def _report_catalogue_faults(work: VerificationJob, limit: int, late_limit: int) -> None:
+def _report_catalogue_faults(work: VerificationJob, max_faults: int, max_late_faults: int) -> None:
     """Test whether claims catch the planted and the generated faults of built-in methods.
 
-    Each planted fault is tested against the claims that must catch it. `limit` and `late_limit`
-    are the maximum numbers of generated faults for each method; if both are 0, none are generated.
+    Each planted fault is tested against the claims that must catch it. `max_faults` and
+    `max_late_faults` are the maximum numbers of generated faults for each method; if both are 0,
+    none are generated.
     """
     from pfbench.claims.catalogue import select_mutants
 
-    planted, is_study = select_mutants(work.names), bool(limit or late_limit)
+    planted, is_study = select_mutants(work.names), bool(max_faults or max_late_faults)
     generated, claims, sample = (
-        generate_faults(work, limit, late_limit) if is_study else ([], [], "none")
+        generate_faults(work, max_faults, max_late_faults) if is_study else ([], [], "none")
     )
     with work.step_progress("mutants", sum(len(m.expected_claims) for m in planted)) as steps:
         outcomes = work.make_session(steps).catch_mutants(planted)
-    studied = study_faults(work, generated, claims) if is_study else []
+    studied = study_method_faults(work, generated, claims) if is_study else []
     mutants = [terminal.rename_keys(outcome.as_json(), about="description") for outcome in outcomes]
     _write_study(work, {"mutants": mutants}, studied, sample)
     number = sum(bool(outcome.catching_verdicts) for outcome in outcomes)
@@ -92,7 +93,9 @@ def _report_catalogue_faults(work: VerificationJob, limit: int, late_limit: int)
         terminal.exit_with_error("fewer than 90 % of the planted faults are caught.")
 
 
-def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_limit: int) -> None:
+def _report_user_faults(
+    work: VerificationJob, algorithm: str, max_faults: int, max_late_faults: int
+) -> None:
     """Report which generated faults in a user-defined algorithm the named claims catch."""
     from pfbench.claims.catalogue import load_algorithm_and_claims
     from pfbench.verification.faults.generate import generate_faults, sample_faults
@@ -112,23 +115,23 @@ def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_
         raise InputError(
             f"no faults can be generated in {algorithm}: its runs use no code of its own modules."
         )
-    late = generate_faults(tested, late=True) if late_limit else []
-    chosen = [*sample_faults(candidates, limit), *sample_faults(late, late_limit)]
+    late = generate_faults(tested, late=True) if max_late_faults else []
+    chosen = [*sample_faults(candidates, max_faults), *sample_faults(late, max_late_faults)]
     sample = f"{len(chosen)} of {len(candidates) + len(late)}"
-    studied = study_faults(work, chosen, claims)
+    studied = study_method_faults(work, chosen, claims)
     _write_study(work, {}, studied, sample)
     title = f"faults in {algorithm}, {sample}"
     work.print(section_with_title(title, _render_study(studied)), max_width=terminal.READABLE)
 
 
 def generate_faults(
-    work: VerificationJob, limit: int, late_limit: int = 0
+    work: VerificationJob, max_faults: int, max_late_faults: int = 0
 ) -> "tuple[list[Fault], list[Claim], str]":
     """Return generated faults, the claims to test against them, and a description of the sample.
 
     The faults are in the methods that the named claims are about, or in all methods if no claim is
-    named. `limit` and `late_limit` are the maximum numbers of faults and of late faults for each
-    method.
+    named. `max_faults` and `max_late_faults` are the maximum numbers of faults and late faults for
+    each method.
     """
     from pfbench.claims.catalogue import CLAIMS, select_claims
     from pfbench.verification.faults.generate import generate_faults, sample_faults
@@ -137,7 +140,7 @@ def generate_faults(
     claims = select_claims(work.names, work.effort) if work.names else list(CLAIMS.values())
     methods = dict.fromkeys(claim_method(claim) for claim in claims if claim.algorithm)
     chosen, words = list["Fault"](), list[str]()
-    for number, is_late in ((limit, False), (late_limit, True)):
+    for number, is_late in ((max_faults, False), (max_late_faults, True)):
         if number:
             candidates = [generate_faults(method, late=is_late) for method in methods]
             sample = [fault for faults in candidates for fault in sample_faults(faults, number)]
@@ -147,7 +150,7 @@ def generate_faults(
     return chosen, claims, " and ".join(words)
 
 
-def study_faults(
+def study_method_faults(
     work: VerificationJob, faults: "Sequence[Fault]", claims: "Sequence[Claim]"
 ) -> "list[StudiedFault]":
     """Test each fault against the claims about its method.

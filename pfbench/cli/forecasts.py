@@ -10,13 +10,13 @@ from rich.console import RenderableType
 from pfbench.cli import terminal
 from pfbench.cli.formatting import (
     format_bytes,
+    format_component_count,
     format_count,
     format_duration,
     format_if_known,
     format_parameters,
     format_plural,
     format_shape,
-    format_size,
     format_unmet,
 )
 from pfbench.cli.options import cpu_count
@@ -60,7 +60,7 @@ def show_run_forecast(
     result = forecast(run, seed=plan.seed, budget=plan.budget, time_limit=plan.time_limit)
     trial, parameters = result.trial, get_parameters(algorithm)
     unmet, schedule = run.unmet_assumptions, f"{run.schedule}: {format_parameters(parameters)}"
-    size = f"{format_shape(problem.shape)}, {format_size(problem.n)}"
+    size = f"{format_shape(problem.shape)}, {format_component_count(problem.n)}"
     runs = f"{number:,}, seeds {seeds[0]} to {seeds[-1]}" if number > 1 else f"1, seed {seeds[0]}"
     iterations = format_if_known(result.iterations, lambda count: f"at most {format_count(count)}")
     memory = _format_estimate(result.bytes, format_bytes)

@@ -61,7 +61,7 @@ def format_if_known(value: Any, words: Callable[[Any], str]) -> str:
     return "not known" if value is None else words(value)
 
 
-def format_size(n: int | None) -> str:
+def format_component_count(n: int | None) -> str:
     """Return the number of components as text, such as "2,000 components".
 
     If n is None, the problem is an expectation over samples.

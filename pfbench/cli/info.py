@@ -200,7 +200,7 @@ def _describe_problem(selector: Selector) -> Described:
         objective = f"{formatting.format_number(best[0])} ({best[1]})"
     facts = [
         Fact("shape", list(problem.shape), "points", formatting.format_shape(problem.shape)),
-        Fact("n", problem.n, "size", formatting.format_size(problem.n)),
+        Fact("n", problem.n, "size", formatting.format_component_count(problem.n)),
         Fact("properties", assumed, "properties", _explain_assumptions(assumed) or "none known"),
         Fact("best_known", optimum, "best objective", objective),
         Fact("digest", problem.digest, "digest", problem.digest[:16]),
@@ -220,7 +220,7 @@ def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
     cls, parameters, problems = (
         item.object,
         get_parameters(item.object),
-        dict(_find_problems_accepting(item)),
+        dict(_problems_and_parameters_accepting(item)),
     )
     answers = (
         [Fact("prox", _return_description(cls.prox), "prox")]
@@ -243,7 +243,7 @@ def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
     return facts, [descriptions.parameter_table(parameters)] if parameters else []
 
 
-def _find_problems_accepting(set_or_penalty: CatalogueItem) -> Iterator[tuple[str, str]]:
+def _problems_and_parameters_accepting(set_or_penalty: CatalogueItem) -> Iterator[tuple[str, str]]:
     """Yield the problems that accept a set or penalty, each with the parameter that selects it."""
     from pfbench.problems import PROBLEMS
 

@@ -45,7 +45,7 @@ FAILED, BAD_INPUT = 1, 2
 _RAN_AND_FAILED = (DivergedError, StalePoint, WorkerDied)
 
 
-class CommandGroup(TyperGroup):
+class ReportingGroup(TyperGroup):
     """Group of subcommands that reports each error as one sentence and an exit status."""
 
     def main(self, *args: Any, **keywords: Any) -> Any:
@@ -121,7 +121,7 @@ def _error_message_and_status(error: Exception) -> tuple[str, int]:
 
 
 app = typer.Typer(
-    cls=CommandGroup,
+    cls=ReportingGroup,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

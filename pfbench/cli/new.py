@@ -13,7 +13,7 @@ from typing import Any
 
 from pfbench import __version__
 from pfbench.base.errors import InputError
-from pfbench.base.files import atomic_write, translate_os_errors
+from pfbench.base.files import as_storage_errors, atomic_write
 from pfbench.base.names import unknown_name_error
 from pfbench.cli.options import argument
 from pfbench.cli.terminal import print_parts
@@ -64,7 +64,7 @@ def create_files(
         _check_module_name(names["my_thing"])
     for path, template in templates.items():
         target = Path(folder, path)
-        with translate_os_errors(str(target)):
+        with as_storage_errors(str(target)):
             target.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(target) as file:
                 file.write(fill(_read_template(template)).encode())

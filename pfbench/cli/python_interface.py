@@ -53,11 +53,11 @@ def compare(
     from pfbench.cli.options import check_engine_options, make_engine
     from pfbench.cli.report_sources import RunExecution
     from pfbench.reporting import check_report_can_be_written
-    from pfbench.runs.planning.name_resolution import check_selector
+    from pfbench.runs.planning.name_resolution import unquote_selector
     from pfbench.runs.planning.suite import add_candidate
 
     check_engine_options(jobs, None)
-    name = check_selector("algorithm", _parse_selector("method", method))
+    name = unquote_selector("algorithm", _parse_selector("method", method))
     on = None if problem is None else _parse_selector("problem", problem)
     spec, path = verb.load_suite(str(suite), on, None)
     folder = None if output is None else _check_path("output", output)

@@ -139,7 +139,9 @@ def _write_or_print(reports: "Sequence[Report]", output: Path | None, *, as_json
 def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -> None:
     """Print a report's first two sentences, the number of further files, and the page's path."""
     candidate_sentences = (
-        part.candidate_sentences or part.brief_sentences or part.truncation_and_decrease_sentences
+        part.candidate_sentences
+        or part.reversal_and_fewest_calls_sentences
+        or part.truncation_and_decrease_sentences
         for part in contents.parts
     )
     for sentence in islice(chain.from_iterable(candidate_sentences), 2):
@@ -212,11 +214,11 @@ def _render_report(report: "ReportContents") -> Iterator[RenderableType]:
 
 
 def _render_study(part: "ReportPart") -> Iterator[RenderableType]:
-    from pfbench.reporting.report_contents import interval_failure_sentence
+    from pfbench.reporting.report_contents import interval_error_sentence
     from pfbench.reporting.writer import paragraphs
 
     study, sentences = part.study, [f"- {text}" for text in part.all_sentences]
-    if failure := interval_failure_sentence(part.results):
+    if failure := interval_error_sentence(part.results):
         sentences.append(failure)
     yield section_with_title(study.title, *paragraphs(study.introduction), *sentences)
     yield from map(render_table, part.tables)

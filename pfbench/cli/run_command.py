@@ -120,14 +120,14 @@ def _run_sweep(
     quiet: bool,
 ) -> None:
     from pfbench.reporting.ranking import keep_ranking_rows
-    from pfbench.reporting.results import limits_by_plan
+    from pfbench.reporting.results import truncation_limits_by_plan
     from pfbench.runs.execute import iterate_plan_outcomes
     from pfbench.runs.loop.run import calls_to_targets
     from pfbench.runs.storage.store import Store
 
     store, is_hidden = Store(folder), quiet or as_json
     planned = RunExecution(store, engine, is_hidden, recomputed).tune(planned)
-    plans, limits = planned.runs(), limits_by_plan(planned)
+    plans, limits = planned.runs(), truncation_limits_by_plan(planned)
     total = format_plural(len(plans), "run")
     log(f"begin {planned.name}: {total}, store {folder}")
     started, problem = time.monotonic(), ""
@@ -168,7 +168,7 @@ def _run_sweep(
         seconds = time.monotonic() - started
         _show_sweep(planned, folder, outcomes, runs, seconds, as_json=as_json)
     terminal.exit_if_failed(_select_by_status(outcomes, terminal.FAILURES))
-    _exit_if_refused_everywhere(planned, outcomes)
+    _exit_if_a_method_is_refused(planned, outcomes)
 
 
 def _select_by_status(
@@ -250,7 +250,7 @@ def _refusal_table(outcomes: "Sequence[PlanOutcome]") -> RenderableType | None:
     return section_with_title("refused", table) if refused else None
 
 
-def _exit_if_refused_everywhere(planned: "Spec", outcomes: "Sequence[PlanOutcome]") -> None:
+def _exit_if_a_method_is_refused(planned: "Spec", outcomes: "Sequence[PlanOutcome]") -> None:
     """Exit with a message on the first method that all problems of a sweep refused."""
     refused = {outcome.plan for outcome in _select_by_status(outcomes, [Status.REFUSED])}
     for study in planned.studies if refused else ():

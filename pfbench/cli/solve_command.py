@@ -95,16 +95,16 @@ def solve(
         _check_trace_path(trace)
 
     from pfbench.runs.loop.run import Stop, list_recorded_measures
-    from pfbench.runs.planning.name_resolution import check_selector
+    from pfbench.runs.planning.name_resolution import unquote_selector
     from pfbench.runs.planning.plan import PlannedRun, resolve
 
-    problem = check_selector("problem", problem)
-    selector = str(Selector.parse(check_selector("algorithm", algorithm)))
+    problem = unquote_selector("problem", problem)
+    selector = str(Selector.parse(unquote_selector("algorithm", algorithm)))
     target = None if stop is None else Stop.parse(stop)
     if target is not None:
-        target = replace(target, measure=check_selector("measure", target.measure))
+        target = replace(target, measure=unquote_selector("measure", target.measure))
     names, target = list_recorded_measures(
-        [check_selector("measure", name) for name in measures], target
+        [unquote_selector("measure", name) for name in measures], target
     )
     terminal.announce_imports((problem, selector, *names))
     plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
@@ -115,7 +115,7 @@ def solve(
         show_run_forecast(ready, plan, seeds, as_json=as_json)
         return
     if limits is None and time_limit is None and not yes:
-        _check_iteration_count(ready, seed)
+        _refuse_very_many_iterations(ready, seed)
     with terminal.redirect_stdout_if_json(as_json):
         runs = _make_runs(ready, plan, seeds, quiet=as_json)
     if as_json:
@@ -143,7 +143,7 @@ def _parse_names(text: str | None, default: str) -> list[str]:
     return [name for name in names if name]
 
 
-def _check_iteration_count(run: "ResolvedRun", seed: int) -> None:
+def _refuse_very_many_iterations(run: "ResolvedRun", seed: int) -> None:
     """Raise an error if a schedule has very many iterations.
 
     The message has an estimate of the time that they would take.
@@ -298,7 +298,7 @@ def _show_run(run: "Run", extra_lines: Sequence[Line]) -> None:
 
     inside = f", {run.oracle_seconds / run.seconds:.0%} inside oracles" if run.seconds else ""
     facts: list[Line] = [
-        *_run_facts(run),
+        *_seed_independent_facts(run),
         ("seed", str(run.seed)),
         ("status", f"{run.status}: {run.stop_reason}"),
         ("iterations", run.iterations),
@@ -340,7 +340,7 @@ def _show_medians_over_seeds(runs: "Sequence[Run]", extra_lines: Sequence[Line])
     failed = f", {len(runs) - len(answered)} failed" if len(answered) < len(runs) else ""
     title = f"{format_plural(len(runs), 'run')}{failed}, measures at the output"
     terminal.print_parts(
-        field_table([*_run_facts(first), seeds, ended, *extra_lines]),
+        field_table([*_seed_independent_facts(first), seeds, ended, *extra_lines]),
         section_with_title(title, make_table(names, rows, right=names[1:])),
     )
     for run in runs:
@@ -356,7 +356,7 @@ def _report_failure(run: "Run", prefix: str = "") -> None:
         terminal.print_note(f"  {location.file}:{location.line}: {location.code}")
 
 
-def _run_facts(run: "Run") -> list[Line]:
+def _seed_independent_facts(run: "Run") -> list[Line]:
     """Return the facts about a run that do not depend on the seed."""
     return [
         ("problem", run.problem),

@@ -115,11 +115,11 @@ def gc(
 
     Entries without a note of their source, or of user-defined modules, are retained.
     """
-    from pfbench.runs.storage.maintenance import RETAINED_KINDS, collect_garbage
+    from pfbench.runs.storage.maintenance import RETAINED_KINDS, remove_outdated_entries
 
     opened = _open_store(folder)
     with StepProgress("clearing", None, "runs", quiet=as_json) as steps:
-        report = collect_garbage(opened, dry_run=dry_run, progress=steps.advance)
+        report = remove_outdated_entries(opened, dry_run=dry_run, progress=steps.advance)
     removed = "would be removed" if dry_run else "removed"
     outdated = [key for _, key in report.outdated_entries]
     older = f"entries of an older source, {removed}"
@@ -317,12 +317,12 @@ def _json_row(row: "Row") -> dict[str, Any]:
 def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
     head = _LINE % ("kind", "status", "seed", "iterations", "seconds", "key")
-    print(_format_line(head, "what", width))
+    print(_append_and_wrap(head, "what", width))
     for row in rows:
         seconds = None if row.seconds is None else f"{row.seconds:.3g}"
         cells = (row.kind, row.status, row.seed, row.iterations, seconds, row.key[:12])
         line = escape_hidden(_LINE % tuple(["" if cell is None else cell for cell in cells]))
-        print(_format_line(line, _subject(row.claim, row.algorithm, row.problem), width))
+        print(_append_and_wrap(line, _subject(row.claim, row.algorithm, row.problem), width))
     rest = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{rest} stored")
 
@@ -332,15 +332,15 @@ def _subject(*names: str | None) -> str:
     return escape_hidden(" on ".join(filter(None, names)))
 
 
-def _format_line(row: str, trailing_text: str, width: int) -> str:
+def _append_and_wrap(row: str, trailing_text: str, width: int) -> str:
     """Return a row and its trailing text, continued on indented lines if they do not fit."""
     if len(row) + len(trailing_text) <= width:
         return f"{row}{trailing_text}".rstrip()
-    return row[:width].rstrip() + _indent(row[width:].strip() + trailing_text, width)
+    return row[:width].rstrip() + _wrap_indented(row[width:].strip() + trailing_text, width)
 
 
 @lru_cache(maxsize=4096)
-def _indent(text: str, width: int) -> str:
+def _wrap_indented(text: str, width: int) -> str:
     """Return a text as indented lines of at most `width` characters, each after a newline."""
     narrower = max(width - 4, 1)
     pieces = (text[start : start + narrower] for start in range(0, len(text), narrower))

@@ -163,7 +163,7 @@ class InterimSummary:
         self._rows: list[Verdict] = []
 
     @contextmanager
-    def print_in_time(self) -> Iterator[None]:
+    def print_once_if_slow(self) -> Iterator[None]:
         """Return a context that prints the summary if its block exceeds `INTERIM_SECONDS`."""
         timer = threading.Timer(INTERIM_SECONDS, lambda: self._steps.write_line(self.format()))
         timer.daemon = True
@@ -184,7 +184,7 @@ class InterimSummary:
         from pfbench.verification.outcomes import Verification
         from pfbench.verification.summaries import format_summary
 
-        wrong = [row.claim.name for row in self._rows if row.is_wrong]
+        wrong = [row.claim.name for row in self._rows if row.is_violated_or_lost]
         total = format_plural(len(self._rows) + len(self._open), "claim")
         which = f" (unexpected: {', '.join(wrong)})" if wrong else ""
         verdicts = format_summary(Verification(self._rows).summary)

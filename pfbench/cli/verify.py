@@ -57,7 +57,7 @@ def verify(
     violated or failed, or a check was lost.
     """
     from pfbench.claims.catalogue import ERRATA, select_claims
-    from pfbench.runs.planning.name_resolution import check_selector
+    from pfbench.runs.planning.name_resolution import unquote_selector
 
     if quick and full:
         raise InputError("--quick and --full cannot be combined: leave out one of the two.")
@@ -70,7 +70,7 @@ def verify(
     for name, is_given, other, is_other_given in pairs:
         if is_given and is_other_given:
             raise InputError(f"{name} and {other} cannot be combined: leave out one of the two.")
-    algorithm = algorithm and check_selector("algorithm", algorithm)
+    algorithm = algorithm and unquote_selector("algorithm", algorithm)
     if listing:
         names, effort = (announce_claims(claims, as_json), "full" if full else "quick")
         terminal.print_parts(
@@ -94,12 +94,12 @@ def _verify_claims(
     """Verify claims on the methods that they are about, and try to reproduce errata."""
     from pfbench.claims.catalogue import ERRATA, load_user_papers, select_claims
     from pfbench.verification.added_searches import search_counterexamples
-    from pfbench.verification.session import choose_case_seed
+    from pfbench.verification.session import choose_or_draw_case_seed
 
     claims = select_claims(work.names, work.effort)
     errata = [] if work.names else list(ERRATA.values())
     errata += [erratum for paper in load_user_papers(work.names) for erratum in paper.errata]
-    work.case_seed = choose_case_seed(case_seed, claims, None)
+    work.case_seed = choose_or_draw_case_seed(case_seed, claims, None)
     _announce_case_seed(work)
     report_unit_dependence(claims, work)
     errors = "erratum" if len(errata) == 1 else "errata"
@@ -123,7 +123,7 @@ def _verify_algorithm(work: VerificationJob, reference: str, case_seed: int | No
     from pfbench.checking import check
     from pfbench.claims.catalogue import load_algorithm_and_claims, methods_first_then_quickest_key
     from pfbench.cli.check import render_report
-    from pfbench.verification.session import choose_case_seed
+    from pfbench.verification.session import choose_or_draw_case_seed
     from pfbench.verification.subject import Subject
 
     if not work.is_quiet:
@@ -137,14 +137,14 @@ def _verify_algorithm(work: VerificationJob, reference: str, case_seed: int | No
         return
     subject = Subject(algorithm=algorithm)
     subject.check_importable()
-    work.case_seed = choose_case_seed(case_seed, claims, reference)
+    work.case_seed = choose_or_draw_case_seed(case_seed, claims, reference)
     _announce_case_seed(work)
     report_unit_dependence(claims, work)
     with work.step_progress("verification", len(claims)) as steps:
         summary = InterimSummary(claims, steps)
         order = methods_first_then_quickest_key(work.effort)
         session = replace(work.make_session(steps), progress=summary.count, order=order)
-        with summary.print_in_time():
+        with summary.print_once_if_slow():
             done = session.verify(claims, subject)
     report_results_and_exit_if_unexpected(done, [], work)
 
@@ -173,7 +173,7 @@ def report_results_and_exit_if_unexpected(
 
     names = {"tried": "tried_count", "lacks": "unmet_assumptions"}
     harder = [terminal.dataclass_as_dict(instance, **names) for instance in instances]
-    units = check_homogeneity([row.claim for row in done.rows], [f.erratum for f in findings])
+    units = check_all_homogeneity([row.claim for row in done.rows], [f.erratum for f in findings])
     content = done.as_json() | {
         "findings": [terminal.rename_keys(f.as_json(), ruling="conclusion") for f in findings],
         "units": [homogeneity.as_json() for homogeneity in units],
@@ -211,7 +211,7 @@ def sentences_on_unreproduced_errata(findings: "Sequence[ErratumFinding]") -> It
 def _verify_repeatedly(work: VerificationJob) -> None:
     """Verify the claims once for each seed, and report how often each verdict occurred."""
     from pfbench.claims.catalogue import select_claims
-    from pfbench.verification.verdict_tables import repetition_table
+    from pfbench.verification.verdict_tables import verdict_frequency_table
 
     claims = select_claims(work.names, work.effort)
     verifications: list[Verification] = []
@@ -222,12 +222,12 @@ def _verify_repeatedly(work: VerificationJob) -> None:
     finally:
         if verifications:
             seeds = work.seeds[: len(verifications)]
-            text = repetition_table(seeds, verifications, terminal.current_command_line())
+            text = verdict_frequency_table(seeds, verifications, terminal.current_command_line())
             terminal.print_parts(text) if work.table is None else terminal.write_text(
                 text, work.table
             )
     for row in (row for done in verifications for row in done.rows):
-        if row.is_wrong:
+        if row.is_violated_or_lost:
             terminal.print_error(f"{row.claim.name} is {row.verdict}: {row.reason}")
     terminal.exit_if(not all(done.is_clean for done in verifications))
 
@@ -268,13 +268,13 @@ def _describe_evidence_needed_to_decide(row: "Verdict") -> str:
 
     The text is empty for every other verdict.
     """
-    from pfbench.verification.summaries import describe_further_tests
+    from pfbench.verification.summaries import suggest_further_tests
 
     is_undecided = row.verdict == VerdictName.INCONCLUSIVE and not row.lost
     if not is_undecided or row.claim.kind != "bound" or row.claim.user_source is None:
         return ""
     statistic = getattr(row.claim.check, "statistic", "")
-    return f" ({describe_further_tests(row.measured, statistic)}.)"
+    return f" ({suggest_further_tests(row.measured, statistic)}.)"
 
 
 def _render_findings(findings: "Sequence[ErratumFinding]") -> RenderableType:
@@ -316,11 +316,11 @@ def render_claim_list(claims: "Sequence[Claim]", effort: str, errata: Sized = ()
 def report_unit_dependence(claims: "Sequence[Claim]", work: VerificationJob) -> None:
     """Print whether the bounds and schedules of user-defined theorems have consistent units."""
     if user_defined := [claim for claim in claims if claim.user_source]:
-        checked = check_homogeneity(user_defined)
+        checked = check_all_homogeneity(user_defined)
         work.print(terminal.multiline_cell(*(f"units of {c.name}: {c.sentence}" for c in checked)))
 
 
-def check_homogeneity(
+def check_all_homogeneity(
     claims: "Iterable[Claim]", errata: "Iterable[Erratum]" = ()
 ) -> "list[Homogeneity]":
     """Return the unit checks of claims, of their user-defined schedules, and of errata."""

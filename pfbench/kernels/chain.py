@@ -113,7 +113,7 @@ def write_chain_hessian(y: Floats, diagonal: Floats, off_diagonal: Floats) -> No
 
 
 @compile_serial
-def sum_of_values(x: Floats, length: int, scale: float) -> float:
+def sum_of_block_values(x: Floats, length: int, scale: float) -> float:
     """Return the sum of the chain values H_T(scale * block) over all blocks of x.
 
     x has shape (n * length,).

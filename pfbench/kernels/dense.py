@@ -1,7 +1,7 @@
 """Updates of dense points in one pass over memory; NumPy needs a pass for each operation."""
 
 from pfbench.base.arrays import Floats
-from pfbench.kernels.numba_compilation import compile_serial, compile_vectorised
+from pfbench.kernels.numba_compilation import compile_reordering_sums, compile_serial
 
 Numbers = tuple[float, float, float]
 
@@ -30,8 +30,8 @@ def write_tilt(g: Floats, x: Floats, u: Floats, c: float, out: Floats) -> None:
         out[k] = g[k] + c * (x[k] - u[k])
 
 
-@compile_vectorised
-def inner_and_squared_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
+@compile_reordering_sums
+def inner_products_and_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
     """Return <g, x>, <g, v> and |x - v|^2; the summation order is unspecified."""
     at_x, at_v, square = 0.0, 0.0, 0.0
     for k in range(x.size):
@@ -41,8 +41,8 @@ def inner_and_squared_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
     return at_x, at_v, square
 
 
-@compile_vectorised
-def inner_and_squared_distance_rank_one(
+@compile_reordering_sums
+def inner_products_and_distance_rank_one(
     g: Floats, x: Floats, u: Floats, v: Floats, scale: float
 ) -> Numbers:
     """Return <g, x>, <g, w> and |x - w|^2 for the rank-one matrix ``w = scale u v'``."""

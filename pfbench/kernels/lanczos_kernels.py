@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels.numba_compilation import compile_serial, compile_vectorised
+from pfbench.kernels.numba_compilation import compile_reordering_sums, compile_serial
 from pfbench.kernels.observed_entries import (
     ObservedRows,
-    first_lanczos_sweep_parallel,
-    first_lanczos_sweep_rows,
-    lanczos_sweep_parallel,
-    lanczos_sweep_rows,
+    first_golub_kahan_sweep_parallel,
+    first_golub_kahan_sweep_rows,
+    golub_kahan_sweep_parallel,
+    golub_kahan_sweep_rows,
 )
 from pfbench.kernels.tridiagonal import (
     find_largest_eigenvalue,
@@ -85,7 +85,7 @@ class StoppingRule(NamedTuple):
 
 
 @compile_serial
-def extend_lanczos_basis(
+def complete_lanczos_step(
     k: int, squared_norm: float, basis: LanczosBasis, goal: StoppingRule, theta: float
 ) -> tuple[bool, float]:
     """Complete step k of the Lanczos process, whose matrix products are already in the basis.
@@ -154,12 +154,14 @@ def take_steps_serial(
         previous, u = basis.left[before % locations], basis.left[k % locations]
         y[:] = 0.0
         if k == 0 and goal.x.size:
-            square, basis.inner[0] = first_lanczos_sweep_rows(first, last, rows, g, goal.x, v, u, y)
+            square, basis.inner[0] = first_golub_kahan_sweep_rows(
+                first, last, rows, g, goal.x, v, u, y
+            )
         else:
-            square = lanczos_sweep_rows(first, last, rows, g, v, previous, beta, u, y)
+            square = golub_kahan_sweep_rows(first, last, rows, g, v, previous, beta, u, y)
         if k == 0 and not is_safely_scaled(square):
             return UNORDINARY, done, theta
-        done, theta = extend_lanczos_basis(k, square, basis, goal, theta)
+        done, theta = complete_lanczos_step(k, square, basis, goal, theta)
         k += 1
     return k, done, theta
 
@@ -183,12 +185,14 @@ def take_steps_parallel(
         previous, u = basis.left[before % locations], basis.left[k % locations]
         y[:] = 0.0
         if k == 0 and goal.x.size:
-            square, basis.inner[0] = first_lanczos_sweep_parallel(bounds, rows, g, goal.x, v, u, y)
+            square, basis.inner[0] = first_golub_kahan_sweep_parallel(
+                bounds, rows, g, goal.x, v, u, y
+            )
         else:
-            square = lanczos_sweep_parallel(bounds, rows, g, v, previous, beta, u, y)
+            square = golub_kahan_sweep_parallel(bounds, rows, g, v, previous, beta, u, y)
         if k == 0 and not is_safely_scaled(square):
             return UNORDINARY, done, theta
-        done, theta = extend_lanczos_basis(k, square, basis, goal, theta)
+        done, theta = complete_lanczos_step(k, square, basis, goal, theta)
         k += 1
     return k, done, theta
 
@@ -218,7 +222,7 @@ def write_leading_singular_vectors(
 # --- vectors --------------------------------------------------------------------------------------
 
 
-@compile_vectorised
+@compile_reordering_sums
 def sum_of_squares(x: Floats) -> float:
     """Return <x, x>."""
     total = 0.0
@@ -227,21 +231,21 @@ def sum_of_squares(x: Floats) -> float:
     return total
 
 
-@compile_vectorised
+@compile_reordering_sums
 def scale_in_place(factor: float, x: Floats) -> None:
     """Multiply the entries of x by a number, in place."""
     for i in range(x.size):
         x[i] *= factor
 
 
-@compile_vectorised
+@compile_reordering_sums
 def subtract_multiple(factor: float, x: Floats, y: Floats) -> None:
     """Subtract factor * x from y, in place."""
     for i in range(y.size):
         y[i] -= factor * x[i]
 
 
-@compile_vectorised
+@compile_reordering_sums
 def orthogonalise(basis: Floats, count: int, y: Floats) -> None:
     """Subtract from y its projections onto the first `count` rows of a basis.
 
@@ -263,7 +267,7 @@ def orthogonalise(basis: Floats, count: int, y: Floats) -> None:
                 y[i] -= part * basis[j, i]
 
 
-@compile_vectorised
+@compile_reordering_sums
 def write_weighted_sum(weights: Floats, vectors: Floats, count: int, out: Floats) -> None:
     """Write the weighted sum of the first `count` rows of `vectors` to out."""
     for start in range(0, out.size, _BLOCK):

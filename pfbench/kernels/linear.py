@@ -16,8 +16,8 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.numba_compilation import (
     check_index,
     check_size,
+    compile_reordering_sums,
     compile_serial,
-    compile_vectorised,
 )
 
 LOGISTIC = 0
@@ -114,7 +114,7 @@ def curvature(kind: int, z: float, b: float) -> float:
     return 1.0
 
 
-@compile_vectorised
+@compile_reordering_sums
 def dense_dot(a: Floats, x: Floats) -> float:
     """Return <a, x>; the summation order is unspecified."""
     total = 0.0
@@ -123,7 +123,7 @@ def dense_dot(a: Floats, x: Floats) -> float:
     return total
 
 
-@compile_vectorised
+@compile_reordering_sums
 def dense_dots(a: Floats, x: Floats, y: Floats) -> tuple[float, float]:
     """Return <a, x> and <a, y>; the summation order is unspecified."""
     at_x = 0.0

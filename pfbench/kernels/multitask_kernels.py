@@ -13,8 +13,8 @@ from pfbench.kernels.linear import dense_dot as dot
 from pfbench.kernels.numba_compilation import (
     check_index,
     compile_parallel,
+    compile_reordering_sums,
     compile_serial,
-    compile_vectorised,
     prange,
 )
 
@@ -66,7 +66,7 @@ def curvature(z: float, c: float) -> float:
     return 2.0 * s * s * sigmoid(-c * z) * (2.0 - 3.0 * s)
 
 
-@compile_vectorised
+@compile_reordering_sums
 def add_multiple(a: Floats, weight: float, g: Floats) -> None:
     """Add weight * a to g, in place."""
     for j in range(a.size):
@@ -95,15 +95,15 @@ def add_task_gradient(t: int, rows: TaskData, theta: Floats, scale: float, g: Fl
 
 
 @compile_serial
-def write_losses_serial(rows: TaskData, theta: Floats, out: Floats) -> None:
+def write_task_losses_serial(rows: TaskData, theta: Floats, out: Floats) -> None:
     """Write the sum of the losses of each of m tasks to out, shape (m,)."""
     for t in range(out.size):
         out[t] = task_loss(t, rows, theta)
 
 
 @compile_parallel
-def write_losses_parallel(rows: TaskData, theta: Floats, out: Floats) -> None:
-    """Parallel version of `write_losses_serial` with equal results: threads share the tasks."""
+def write_task_losses_parallel(rows: TaskData, theta: Floats, out: Floats) -> None:
+    """Parallel `write_task_losses_serial` with equal results: threads share the tasks."""
     for t in prange(out.size):
         out[t] = task_loss(t, rows, theta)
 

@@ -28,7 +28,7 @@ def compile_parallel(function: Function) -> Function:
     return _compile_lazily(function, parallel=True)
 
 
-def compile_vectorised(function: Function) -> Function:
+def compile_reordering_sums(function: Function) -> Function:
     """Return a compiled loop whose sums may be reordered, so that the compiler can vectorise it."""
     return _compile_lazily(function, fastmath={"contract", "reassoc", "nsz"})
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.numba_compilation import (
     compile_parallel,
+    compile_reordering_sums,
     compile_serial,
-    compile_vectorised,
     prange,
 )
 
@@ -40,7 +40,7 @@ class EntryView(NamedTuple):
 # --- one rank-one step ------------------------------------------------------------------------
 
 
-@compile_vectorised
+@compile_reordering_sums
 def write_entries(first: int, last: int, rows: ObservedRows, x: EntryView, out: Floats) -> None:
     """Write the entries of rows first .. last - 1 to `out`, which may be x.values itself."""
     for i in range(first, last):
@@ -81,7 +81,7 @@ def entry_at_position(rows: ObservedRows, x: EntryView, k: int) -> float:
 # --- products with the sparse matrix of entries g on the pattern --------------------------------
 
 
-@compile_vectorised
+@compile_reordering_sums
 def inner_with_rank_one_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, u: Floats, v: Floats
 ) -> float:
@@ -109,7 +109,7 @@ def inner_with_rank_one_parallel(
     return float(parts.sum())
 
 
-@compile_vectorised
+@compile_reordering_sums
 def inner_with_iterate_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, x: EntryView
 ) -> float:
@@ -138,29 +138,29 @@ def inner_with_iterate_parallel(
     return float(parts.sum())
 
 
-@compile_vectorised
-def scatter_row(
+@compile_reordering_sums
+def add_scaled_row(
     start: int,
     end: int,
     indices: npt.NDArray[np.uint16] | npt.NDArray[np.uint32],
     g: Floats,
     factor: float,
-    y: Floats,
+    out: Floats,
 ) -> None:
     """Add factor * g[k] to out[column] for each entry k of a row with distinct columns."""
     # Four at a time, read before they are written: the compiler does not know that they are.
     fours = start + (end - start) // 4 * 4
     for k in range(start, fours, 4):
         j0, j1, j2, j3 = indices[k], indices[k + 1], indices[k + 2], indices[k + 3]
-        y0, y1 = y[j0] + factor * g[k], y[j1] + factor * g[k + 1]
-        y2, y3 = y[j2] + factor * g[k + 2], y[j3] + factor * g[k + 3]
-        y[j0], y[j1], y[j2], y[j3] = y0, y1, y2, y3
+        y0, y1 = out[j0] + factor * g[k], out[j1] + factor * g[k + 1]
+        y2, y3 = out[j2] + factor * g[k + 2], out[j3] + factor * g[k + 3]
+        out[j0], out[j1], out[j2], out[j3] = y0, y1, y2, y3
     for k in range(fours, end):
-        y[indices[k]] += factor * g[k]
+        out[indices[k]] += factor * g[k]
 
 
-@compile_vectorised
-def lanczos_sweep_rows(
+@compile_reordering_sums
+def golub_kahan_sweep_rows(
     first: int,
     last: int,
     rows: ObservedRows,
@@ -185,12 +185,12 @@ def lanczos_sweep_rows(
             total += g[k] * v[indices[k]]
         u[i] = total
         square += total * total
-        scatter_row(start, end, indices, g, total, y)
+        add_scaled_row(start, end, indices, g, total, y)
     return square
 
 
 @compile_parallel
-def lanczos_sweep_parallel(
+def golub_kahan_sweep_parallel(
     bounds: Integers,
     rows: ObservedRows,
     g: Floats,
@@ -200,12 +200,12 @@ def lanczos_sweep_parallel(
     u: Floats,
     y: Floats,
 ) -> float:
-    """Perform `lanczos_sweep_rows` over all rows, in parallel; each thread has its own y."""
+    """Perform `golub_kahan_sweep_rows` over all rows, in parallel; each thread has its own y."""
     chunks = bounds.size - 1
     private = np.zeros((chunks, y.size))
     squares = np.zeros(chunks)
     for t in prange(chunks):
-        squares[t] = lanczos_sweep_rows(
+        squares[t] = golub_kahan_sweep_rows(
             bounds[t], bounds[t + 1], rows, g, v, previous, beta, u, private[t]
         )
     for t in range(chunks):
@@ -213,11 +213,11 @@ def lanczos_sweep_parallel(
     return float(squares.sum())
 
 
-@compile_vectorised
-def first_lanczos_sweep_rows(
+@compile_reordering_sums
+def first_golub_kahan_sweep_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
 ) -> tuple[float, float]:
-    """Perform `lanczos_sweep_rows` without a previous u; return |u|^2 and <g, x>."""
+    """Perform `golub_kahan_sweep_rows` without a previous u; return |u|^2 and <g, x>."""
     indptr, indices = rows
     square = inner = 0.0
     for i in range(first, last):
@@ -229,15 +229,15 @@ def first_lanczos_sweep_rows(
         u[i] = total
         square += total * total
         inner += part
-        scatter_row(start, end, indices, g, total, y)
+        add_scaled_row(start, end, indices, g, total, y)
     return square, inner
 
 
 @compile_parallel
-def first_lanczos_sweep_parallel(
+def first_golub_kahan_sweep_parallel(
     bounds: Integers, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
 ) -> tuple[float, float]:
-    """Perform `first_lanczos_sweep_rows` over all rows, in parallel.
+    """Perform `first_golub_kahan_sweep_rows` over all rows, in parallel.
 
     Each thread has its own y.
     """
@@ -245,7 +245,7 @@ def first_lanczos_sweep_parallel(
     private = np.zeros((chunks, y.size))
     squares, inners = np.zeros(chunks), np.zeros(chunks)
     for t in prange(chunks):
-        squares[t], inners[t] = first_lanczos_sweep_rows(
+        squares[t], inners[t] = first_golub_kahan_sweep_rows(
             bounds[t], bounds[t + 1], rows, g, x, v, u, private[t]
         )
     for t in range(chunks):

@@ -13,8 +13,8 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.numba_compilation import (
     check_index,
     compile_parallel,
+    compile_reordering_sums,
     compile_serial,
-    compile_vectorised,
     prange,
 )
 
@@ -38,7 +38,7 @@ def check_indices(indices: Integers, n: int) -> None:
         check_index(indices[s], n)
 
 
-@compile_vectorised
+@compile_reordering_sums
 def write_products(
     first: int, last: int, rows: Dense, indices: Integers, x: Floats, out: Floats
 ) -> None:
@@ -60,7 +60,7 @@ def write_products_parallel(
         write_products(bounds[t], bounds[t + 1], rows, indices, x, out)
 
 
-@compile_vectorised
+@compile_reordering_sums
 def add_rows(rows: Dense, indices: Integers, weights: Floats, g: Floats) -> None:
     """Add weight * z_i for each sampled row i to g."""
     for s in range(indices.size):
@@ -69,7 +69,7 @@ def add_rows(rows: Dense, indices: Integers, weights: Floats, g: Floats) -> None
             g[k] += weights[s] * row[k]
 
 
-@compile_vectorised
+@compile_reordering_sums
 def replace_slopes(
     rows: Dense,
     indices: Integers,
@@ -93,7 +93,7 @@ def replace_slopes(
             mean[k] += change * row[k]
 
 
-@compile_vectorised
+@compile_reordering_sums
 def add_weighted_residual_rows(
     first: int, last: int, sampled: SampledRows, x: Floats, g: Floats
 ) -> None:

@@ -24,7 +24,7 @@ def _next_pivot(
 
 
 @compile_serial
-def log_characteristic_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
+def log_polynomial_and_derivative(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
     """Return log det(x I - T) minus the sum of log b, and its derivative in x (T: tridiagonal).
 
     x must be above T's eigenvalues.
@@ -119,7 +119,7 @@ def find_log_polynomial_crossing(a: Floats, b: Floats, k: int, x: float, target:
     low = x
     gap = 1e-15 * x
     while True:
-        value, _ = log_characteristic_polynomial(a, b, k, x + gap)
+        value, _ = log_polynomial_and_derivative(a, b, k, x + gap)
         if value >= target or gap > 1e60 * x:
             break
         low = x + gap
@@ -127,7 +127,7 @@ def find_log_polynomial_crossing(a: Floats, b: Floats, k: int, x: float, target:
     high = x + gap
     for _ in range(60):
         middle = 0.5 * (low + high)
-        value, _ = log_characteristic_polynomial(a, b, k, middle)
+        value, _ = log_polynomial_and_derivative(a, b, k, middle)
         if value >= target:
             high = middle
         else:

@@ -15,8 +15,8 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.numba_compilation import (
     check_index,
     compile_parallel,
+    compile_reordering_sums,
     compile_serial,
-    compile_vectorised,
     prange,
 )
 from pfbench.kernels.observed_entries import EntryView, ObservedRows, entry_at_position
@@ -36,7 +36,7 @@ class WelschEntries(NamedTuple):
     sigma: float
 
 
-@compile_vectorised
+@compile_reordering_sums
 def exp_of_negative(a: float) -> float:
     """Return exp(-a) for a >= 0, by a polynomial."""
     t = -min(a, 64.0) * 0.015625
@@ -74,8 +74,8 @@ def curvature(z: float, sigma: float) -> float:
 # --- full sweeps ------------------------------------------------------------------------------
 
 
-@compile_vectorised
-def step_and_write_gradient_rows(
+@compile_reordering_sums
+def fw_step_and_gradient_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
     """Apply the pending Frank-Wolfe step of `x` to x.values, and write the new gradient to g.
@@ -101,15 +101,15 @@ def step_and_write_gradient_rows(
 
 
 @compile_parallel
-def step_and_write_gradient_parallel(
+def fw_step_and_gradient_parallel(
     bounds: Integers, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """Perform `step_and_write_gradient_rows` over all rows, in parallel."""
+    """Perform `fw_step_and_gradient_rows` over all rows, in parallel."""
     for t in prange(bounds.size - 1):
-        step_and_write_gradient_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
+        fw_step_and_gradient_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
 
-@compile_vectorised
+@compile_reordering_sums
 def write_slope_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
@@ -138,7 +138,7 @@ def write_slopes_parallel(
         write_slope_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
 
-@compile_vectorised
+@compile_reordering_sums
 def sum_loss_rows(first: int, last: int, entries: WelschEntries, x: EntryView) -> float:
     """Return the sum of the losses over the residuals of rows first .. last - 1."""
     indptr, indices, targets, sigma = entries
@@ -161,7 +161,7 @@ def sum_loss_parallel(bounds: Integers, entries: WelschEntries, x: EntryView) ->
     return float(parts.sum())
 
 
-@compile_vectorised
+@compile_reordering_sums
 def write_curvatures(residuals: Floats, sigma: float, out: Floats) -> None:
     """Write the second derivative of the loss at each residual to out."""
     inverse = 1.0 / sigma

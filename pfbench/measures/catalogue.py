@@ -18,7 +18,7 @@ from pfbench.base.protocols import IntervalMeasure, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import State
 from pfbench.measures import common
-from pfbench.points import view
+from pfbench.points import copy_or_view
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
@@ -166,7 +166,7 @@ def protect_state(state: State) -> State:
     point, estimate, output = (
         as_read_only(item) if isinstance(item, np.ndarray) else item for item in state[1:4]
     )
-    return State(view(state.x), point, estimate, output, state.coin)
+    return State(copy_or_view(state.x), point, estimate, output, state.coin)
 
 
 def _check_measure_value(value: Any) -> float:

@@ -14,18 +14,18 @@ from pfbench.base.checks import unwrap_scalar
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.protocols import Gradient, IntervalMeasure, Problem
 from pfbench.base.state import Point, State
-from pfbench.points import distance, inner, view
+from pfbench.points import copy_or_view, distance, inner
 
 
 def view_and_gradient(problem: Problem, x: Point) -> tuple[Point, Gradient]:
     """Return a view of x, and the exact gradient of f at x."""
-    x = view(x)
+    x = copy_or_view(x)
     return x, problem.gradient(x)
 
 
 def value(problem: Problem, state: State) -> float:
     """Return the value f(x) at the state's point x."""
-    number: float = unwrap_scalar("value(x)", problem.value(view(state.x)))
+    number: float = unwrap_scalar("value(x)", problem.value(copy_or_view(state.x)))
     return number
 
 

@@ -63,7 +63,7 @@ class Oracles:
     def __init__(
         self, backend: Backend, ledger: Ledger, diameter: float, form: PointFormat | None = None
     ) -> None:
-        self._backend: Backend = backend if form is None else form.wrap_backend(backend)
+        self._backend: Backend = backend if form is None else form.wrap_backend_if_layered(backend)
         self._ledger = ledger
         self._charge, self._untimed_calls = ledger.counts_array, ledger.untimed_calls
         self._unconstrained = backend.unconstrained
@@ -109,7 +109,7 @@ class Oracles:
         if total <= self._untimed_calls[SFO]:
             self._charge[SFO] = total
             return self._backend.batch(sample, x)
-        g = self._ledger.charge_and_allow_untimed_calls(SFO, amount, self._backend.batch, sample, x)
+        g = self._ledger.charge_leaving_later_untimed(SFO, amount, self._backend.batch, sample, x)
         return checks.check_gradient_answer("batch", g)
 
     def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
@@ -124,7 +124,7 @@ class Oracles:
         if total <= self._untimed_calls[SFO]:
             self._charge[SFO] = total
             return self._backend.difference(sample, x, y)
-        g = self._ledger.charge_and_allow_untimed_calls(
+        g = self._ledger.charge_leaving_later_untimed(
             SFO, amount, self._backend.difference, sample, x, y
         )
         return checks.check_gradient_answer("difference", g)
@@ -139,7 +139,7 @@ class Oracles:
             self._charge[LO] = total
             return self._backend.lo(g)
         return checks.check_vertex_answer(
-            "lo", self._ledger.charge_and_allow_untimed_calls(LO, 1, self._backend.lo, g)
+            "lo", self._ledger.charge_leaving_later_untimed(LO, 1, self._backend.lo, g)
         )
 
     def value(self, x: Point) -> float:
@@ -167,8 +167,7 @@ class Oracles:
             self._charge[PO] = total
             return self._backend.prox(x, g, lam)
         return checks.check_point_answer(
-            "prox",
-            self._ledger.charge_and_allow_untimed_calls(PO, 1, self._backend.prox, x, g, lam),
+            "prox", self._ledger.charge_leaving_later_untimed(PO, 1, self._backend.prox, x, g, lam)
         )
 
     def local_lo(self, x: Point, g: Any, radius: float) -> Point:
@@ -274,7 +273,7 @@ class CountedSagaTable:
             ledger.counts_array[SFO] = total
             return self._checks.check_gradient_answer(verb, call(sample, x))
         return self._checks.check_gradient_answer(
-            verb, ledger.charge_and_allow_untimed_calls(SFO, amount, call, sample, x)
+            verb, ledger.charge_leaving_later_untimed(SFO, amount, call, sample, x)
         )
 
 

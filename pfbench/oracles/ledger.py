@@ -109,7 +109,7 @@ class Ledger:
         self.seconds += perf_counter() - started
         return answer
 
-    def charge_and_allow_untimed_calls(
+    def charge_leaving_later_untimed(
         self, kind: int, amount: int, call: Callable[..., Answer], *a: Any
     ) -> Answer:
         """Count and time a call as `charge` does; leave some later calls of this kind untimed."""

@@ -10,6 +10,7 @@ from pfbench.points.factored import FactoredMatrix
 from pfbench.points.layers import Layers
 from pfbench.points.operations import (
     combine,
+    copy_or_view,
     distance,
     gap_and_distance,
     inner,
@@ -17,7 +18,6 @@ from pfbench.points.operations import (
     keep,
     shift,
     tilt,
-    view,
 )
 from pfbench.points.operators import SparseOperator, TiltedOperator
 from pfbench.points.pattern import Pattern
@@ -40,6 +40,7 @@ __all__ = [
     "SparseOperator",
     "TiltedOperator",
     "combine",
+    "copy_or_view",
     "describe",
     "distance",
     "gap_and_distance",
@@ -49,5 +50,4 @@ __all__ = [
     "keep",
     "shift",
     "tilt",
-    "view",
 ]

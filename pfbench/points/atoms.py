@@ -130,7 +130,7 @@ class Atoms:
             self._gram_size = count
         return self._gram[:count, :count]
 
-    def inner_products(self, other: "Atoms", weights: Floats, count: int) -> Floats:
+    def products_with_weighted_sum(self, other: "Atoms", weights: Floats, count: int) -> Floats:
         """Return the inner products of the first `count` atoms with a weighted sum of other atoms.
 
         S is the sum of the atoms of `other` with `weights`. The products are cached as long as S is

@@ -94,7 +94,7 @@ def keep(x: Any) -> Any:
         ) from None
 
 
-def view(x: Any) -> Any:
+def copy_or_view(x: Any) -> Any:
     """Return a copy of an array, or a view of a factored point, which a step converts to a copy."""
     return x.view() if isinstance(x, FactoredMatrix) else x.copy()
 
@@ -154,10 +154,10 @@ def gap_and_distance(g: Any, x: Any, v: Any) -> tuple[float, float]:
         If g, x and v are not of one shape or one pattern.
     """
     if _have_same_dense_shape(g, x) and _have_same_dense_shape(x, v):
-        at_x, at_v, square = dense.inner_and_squared_distance(g.ravel(), x.ravel(), v.ravel())
+        at_x, at_v, square = dense.inner_products_and_distance(g.ravel(), x.ravel(), v.ravel())
         return at_x - at_v, math.sqrt(square)
     if _have_same_dense_shape(g, x) and isinstance(v, RankOne) and (v.u.size, v.v.size) == x.shape:
-        at_x, at_v, square = dense.inner_and_squared_distance_rank_one(
+        at_x, at_v, square = dense.inner_products_and_distance_rank_one(
             g, x, v.u, v.v, float(v.scale)
         )
         return at_x - at_v, math.sqrt(square)

@@ -7,10 +7,10 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.kernels.observed_entries import (
+    golub_kahan_sweep_parallel,
+    golub_kahan_sweep_rows,
     inner_with_rank_one_parallel,
     inner_with_rank_one_rows,
-    lanczos_sweep_parallel,
-    lanczos_sweep_rows,
 )
 from pfbench.points.atoms import Atoms, Factors, RankOne, nonzero_weight_factors
 from pfbench.points.factored import FactoredMatrix
@@ -94,7 +94,9 @@ class SparseOperator:
         """Write ``u = G v - beta * previous`` and ``y = G' u`` for this matrix G; return |u|^2."""
         y[:] = 0.0
         value = self.pattern.rows, self.g, v, previous, beta, u, y
-        return float(self.pattern.run_loop(lanczos_sweep_rows, lanczos_sweep_parallel, *value))
+        return float(
+            self.pattern.run_loop(golub_kahan_sweep_rows, golub_kahan_sweep_parallel, *value)
+        )
 
     def inner(self, vertex: RankOne) -> float:
         """Return the inner product of this matrix and a vertex."""
@@ -167,7 +169,7 @@ class TiltedOperator:
             _, rest, others_weights, c = self._separate_atoms
             products = atoms.products_with_rank_one(vertex.u, vertex.v, count)
             image = atoms.gram(count) @ weights
-            met = atoms.inner_products(rest, others_weights, count)
+            met = atoms.products_with_weighted_sum(rest, others_weights, count)
             low_at_x = c * float(weights @ (image - met))
             low_at_vertex = self._inner_with_tilt(vertex)
         else:

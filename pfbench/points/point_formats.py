@@ -72,7 +72,7 @@ class DensePointFormat:
             return v.pattern is None and (v.u.size, v.v.size) == self.shape
         return self.is_point(v)
 
-    def wrap_backend(self, backend: Any) -> Any:
+    def wrap_backend_if_layered(self, backend: Any) -> Any:
         """Return the backend unchanged, since its oracles return arrays already."""
         return backend
 
@@ -107,7 +107,7 @@ class FactoredPointFormat:
         """Return whether v is a rank-one matrix of the problem's shape."""
         return isinstance(v, RankOne) and (v.u.size, v.v.size) == self.shape
 
-    def wrap_backend(self, backend: Any) -> Any:
+    def wrap_backend_if_layered(self, backend: Any) -> Any:
         """Return the backend unchanged, since its oracles return this format already."""
         return backend
 
@@ -129,7 +129,7 @@ class LayeredPointFormat(DensePointFormat):
 
         self.is_point = self.is_gradient = is_point
 
-    def wrap_backend(self, backend: Any) -> "LayeredBackend":
+    def wrap_backend_if_layered(self, backend: Any) -> "LayeredBackend":
         """Return a backend that converts the answers of the given backend to named layers."""
         return LayeredBackend(backend, self.layers)
 

@@ -185,7 +185,7 @@ class ArrayLoss(ABC):
         """Return the derivatives of phi with respect to z for k components, shape (k, width)."""
 
     @abstractmethod
-    def curvatures(self, z: Any, part: ComponentBlock) -> Any:
+    def curvature_data(self, z: Any, part: ComponentBlock) -> Any:
         """Return the data with which `apply_class_curvatures` computes second derivatives at z."""
 
     def apply_class_curvatures(self, curvatures: Any, u: Any) -> Any:
@@ -198,7 +198,9 @@ class ArrayLoss(ABC):
             return array[numbers, ...]
         return self.xp.take(array, self.library.as_integers(numbers), axis=0)
 
-    def blocks(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
+    def blocks_by_columns(
+        self, numbers: Integers | None, weights: Floats | None
+    ) -> Iterator[ComponentBlock]:
         """Yield a sample or all components, in small blocks of the same columns."""
         k = self.n if numbers is None else numbers.size
         step = max(1, _BLOCK_ENTRIES // max(self.d, self.width))
@@ -229,7 +231,9 @@ class SigmoidLoss(ArrayLoss):
         self._signs = library.as_floats(data.signs[:, None])
         self._offsets = library.as_floats(data.offsets[data.task][:, None])
 
-    def blocks(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
+    def blocks_by_columns(
+        self, numbers: Integers | None, weights: Floats | None
+    ) -> Iterator[ComponentBlock]:
         """Yield all components, or those of a sample, as one block for each task."""
         bounds, order = self._bounds, None
         if numbers is not None:
@@ -254,7 +258,7 @@ class SigmoidLoss(ArrayLoss):
         c, s = self._sigmoid(z, part)
         return 2.0 * c * s * s * (1.0 - s)
 
-    def curvatures(self, z: Any, part: ComponentBlock) -> Any:
+    def curvature_data(self, z: Any, part: ComponentBlock) -> Any:
         """Return the second derivatives phi''(z) of k components, shape (k, 1)."""
         _, s = self._sigmoid(z, part)
         return 2.0 * s * s * (1.0 - s) * (2.0 - 3.0 * s)
@@ -265,9 +269,9 @@ class SoftmaxLoss(ArrayLoss):
 
     def __init__(self, library: ArrayLibrary, problem: MulticlassLogistic) -> None:
         rows, labels = problem._data
-        super().__init__(library, rows, problem.slope_width, problem.slope_width)
+        super().__init__(library, rows, problem.slopes_per_component, problem.slopes_per_component)
         self._labels = library.as_integers(labels[:, None])
-        self._classes = library.as_integers(np.arange(problem.slope_width)[None, :])
+        self._classes = library.as_integers(np.arange(problem.slopes_per_component)[None, :])
 
     def _one_hot(self, part: ComponentBlock) -> Any:
         """Return the unit vectors e_y for the labels y of k components, shape (k, classes)."""
@@ -283,9 +287,9 @@ class SoftmaxLoss(ArrayLoss):
 
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
         """Return the loss gradients of k components: softmax(z) minus the label's unit vector."""
-        return self.curvatures(z, part) - self._one_hot(part)
+        return self.curvature_data(z, part) - self._one_hot(part)
 
-    def curvatures(self, z: Any, part: ComponentBlock) -> Any:
+    def curvature_data(self, z: Any, part: ComponentBlock) -> Any:
         """Return the class probabilities p = softmax(z) of k components, shape (k, classes)."""
         p = self.xp.exp(z - self.xp.max(z, axis=1, keepdims=True))
         return p / self.xp.sum(p, axis=1, keepdims=True)
@@ -315,7 +319,7 @@ class SquareLoss(ArrayLoss):
         """Return the derivatives z - y of k components, shape (k, 1)."""
         return z - self.take(self._targets, part.components)
 
-    def curvatures(self, z: Any, part: ComponentBlock) -> Any:
+    def curvature_data(self, z: Any, part: ComponentBlock) -> Any:
         """Return the second derivatives of k losses, which are all 1, shape (k, 1)."""
         return self.xp.ones_like(z)
 

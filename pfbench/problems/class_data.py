@@ -41,7 +41,7 @@ class TaskRows(NamedTuple):
 class ScaledClasses:
     """Data set with several classes; every feature is scaled to [-1, 1]."""
 
-    def draw(self, name: str) -> LabelledRows:
+    def draw(self, data_set: str) -> LabelledRows:
         """Return the rows of the named data set with their classes; constant features become 0.
 
         Raises
@@ -49,7 +49,7 @@ class ScaledClasses:
         DataError
             If the data are missing or damaged.
         """
-        data = load_multiclass(name)
+        data = load_multiclass(data_set)
         features = data.features.toarray()
         low, high = features.min(axis=0), features.max(axis=0)
         # Halves first: the width of a feature may overflow.
@@ -142,7 +142,7 @@ class ClassTasks(CheckedParameters):
     noise: float = nonnegative(0.05, "standard deviation of the noise of a feature")
     rows: int | None = integer(None, "maximum rows of each class, drawn uniformly", words="all")
 
-    def draw(self, name: str) -> TaskRows:
+    def draw(self, data_set: str) -> TaskRows:
         """Return the noisy rows, labels and offsets of all tasks, from the named data set.
 
         Raises
@@ -151,7 +151,7 @@ class ClassTasks(CheckedParameters):
             If the data are missing or damaged.
         """
         rng = np.random.default_rng(self.seed)
-        features, labels, classes = ScaledClasses().draw(name)
+        features, labels, classes = ScaledClasses().draw(data_set)
         chosen = []
         for c in range(classes):
             own, indices = np.flatnonzero(labels == c), np.flatnonzero(labels != c)

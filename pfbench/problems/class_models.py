@@ -25,8 +25,8 @@ from pfbench.problems.matrix_models import (
     contiguous_transpose,
 )
 from pfbench.problems.moments import (
+    eigenvalue_bound_failure_note,
     eigenvalue_upper_bound,
-    failure_probability_note,
     max_quadratic_form,
     second_moment,
 )
@@ -76,10 +76,10 @@ class MulticlassLogistic(MatrixModel):
     @property
     def shape(self) -> tuple[int, int]:
         """Shape of a point: (d, classes)."""
-        return self.d, self.slope_width
+        return self.d, self.slopes_per_component
 
     @cached_property
-    def slope_width(self) -> int:
+    def slopes_per_component(self) -> int:
         """Number of classes, which is the number of loss derivatives of one component."""
         return int(self._data[1].max()) + 1 if self.classes is None else int(self.classes)
 
@@ -88,7 +88,7 @@ class MulticlassLogistic(MatrixModel):
         """Names of the known properties of f: "convex"."""
         return frozenset({"convex"})
 
-    def take(self, numbers: Numbers) -> tuple[Floats, Integers]:
+    def select_components(self, numbers: Numbers) -> tuple[Floats, Integers]:
         """Return the rows, shape (k, d), and the labels, shape (k,), of the k given components."""
         rows, labels = self._data
         return rows[numbers], labels[numbers]
@@ -97,7 +97,7 @@ class MulticlassLogistic(MatrixModel):
         """Return f(x)."""
         view, total = self.transpose_point(x), 0.0
         for part in self.cache_sized_slices(self.n):
-            rows, labels = self.take(part)
+            rows, labels = self.select_components(part)
             z = rows @ view.T
             top = z.max(axis=1)
             sums = np.exp(z - top[:, None]).sum(axis=1)
@@ -107,11 +107,13 @@ class MulticlassLogistic(MatrixModel):
     def component_slopes(self, rows: tuple[Floats, Integers], x_transposed: Floats) -> Floats:
         """Return k rows' loss derivatives: class probabilities minus unit vectors of labels."""
         labels = rows[1]
-        p = self.component_curvatures(rows, x_transposed)
+        p = self.component_curvature_data(rows, x_transposed)
         p[np.arange(labels.size), labels] -= 1.0
         return p
 
-    def component_curvatures(self, rows: tuple[Floats, Integers], x_transposed: Floats) -> Floats:
+    def component_curvature_data(
+        self, rows: tuple[Floats, Integers], x_transposed: Floats
+    ) -> Floats:
         """Return the class probabilities of k rows at a point, shape (k, classes).
 
         The second derivative of phi_i is diag(p) - pp'.
@@ -137,7 +139,7 @@ class MulticlassLogistic(MatrixModel):
         g += slopes.T @ rows[0]
 
     @cached_property
-    def _max_moment_eigenvalue_bounds(self) -> list[float]:
+    def _eigenvalue_bounds_by_order(self) -> list[float]:
         """Upper bounds of lambda_max(E |a|^(2 k) a a') over the data rows a, for k = 0, 1, 2."""
         squares = self._row_norms_squared
         return [eigenvalue_upper_bound(self._data[0], squares**k / self.n) for k in range(3)]
@@ -148,7 +150,7 @@ class MulticlassLogistic(MatrixModel):
         It is half the maximum of <X, E a a' X> over the norm's unit ball, or half an upper bound of
         that maximum, since the Hessian diag(p) - pp' of the softmax loss is at most 1/2.
         """
-        result = max_quadratic_form(norm, second_moment(self._data[0]), self.slope_width)
+        result = max_quadratic_form(norm, second_moment(self._data[0]), self.slopes_per_component)
         return result and (0.5 * result[0], f"half of {result[1]}, with G = E a a'")
 
     def component_smoothness(self) -> Floats:
@@ -157,8 +159,8 @@ class MulticlassLogistic(MatrixModel):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
-        top, squares = self._max_moment_eigenvalue_bounds, self._row_norms_squared
-        certified = failure_probability_note(self._data[0])
+        top, squares = self._eigenvalue_bounds_by_order, self._row_norms_squared
+        certified = eigenvalue_bound_failure_note(self._data[0])
         return self._with_set_constants(
             n=(self.n, "number of rows"),
             L_f=(
@@ -265,7 +267,7 @@ class MultitaskSigmoid(MatrixModel):
         return self.d, self._data.offsets.size
 
     @property
-    def slope_width(self) -> int:
+    def slopes_per_component(self) -> int:
         """Number of loss derivatives of one component, which is 1."""
         return 1
 
@@ -277,9 +279,9 @@ class MultitaskSigmoid(MatrixModel):
         """Return f(x), reading each data row once."""
         parts = np.empty(self.shape[1])
         run = (
-            multitask_kernels.write_losses_serial
+            multitask_kernels.write_task_losses_serial
             if self._is_serial
-            else multitask_kernels.write_losses_parallel
+            else multitask_kernels.write_task_losses_parallel
         )
         run(self._data, self.transpose_point(x), parts)
         return float(parts.sum()) / self.n
@@ -311,7 +313,7 @@ class MultitaskSigmoid(MatrixModel):
         )
         return contiguous_transpose(g)
 
-    def take(self, numbers: Numbers) -> Integers:
+    def select_components(self, numbers: Numbers) -> Integers:
         """Return the component numbers as an array; compiled loops find the data rows by them."""
         if isinstance(numbers, slice):
             return np.arange(numbers.start, numbers.stop)
@@ -321,7 +323,7 @@ class MultitaskSigmoid(MatrixModel):
         """Return the derivatives of k losses with respect to their scores, shape (k, 1)."""
         return self._apply_loop(multitask_kernels.write_slopes, rows, x_transposed)
 
-    def component_curvatures(self, rows: Integers, x_transposed: Floats) -> Floats:
+    def component_curvature_data(self, rows: Integers, x_transposed: Floats) -> Floats:
         """Return the second derivatives of the losses of k rows, shape (k, 1)."""
         return self._apply_loop(multitask_kernels.write_curvatures, rows, x_transposed)
 
@@ -344,7 +346,7 @@ class MultitaskSigmoid(MatrixModel):
         return out[:, None]
 
     @cached_property
-    def _max_moment_eigenvalue_bounds(self) -> list[float]:
+    def _eigenvalue_bounds_by_order(self) -> list[float]:
         """Upper bounds, for k = 0, 1, 2, of lambda_max(sum_i |a_i|^(2 k) a_i a_i'/n) of any task.
 
         The sum is over the rows a_i of one task.
@@ -365,9 +367,9 @@ class MultitaskSigmoid(MatrixModel):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
-        top, squares = self._max_moment_eigenvalue_bounds, self._row_norms_squared
+        top, squares = self._eigenvalue_bounds_by_order, self._row_norms_squared
         longest = int(np.diff(self._data.bounds).max())
-        certified = failure_probability_note(self._data.values[:longest])
+        certified = eigenvalue_bound_failure_note(self._data.values[:longest])
         if certified:
             certified += " for each task"
         return self._with_set_constants(

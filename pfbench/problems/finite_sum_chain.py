@@ -143,7 +143,11 @@ class FiniteSumChain(FiniteSum):
     def value(self, x: Floats) -> float:
         """Return f(x)."""
         x = check_dense_point(x, self.shape)
-        return self.value_factor / self.n * chain.sum_of_values(x, self.length, self._inverse_scale)
+        return (
+            self.value_factor
+            / self.n
+            * chain.sum_of_block_values(x, self.length, self._inverse_scale)
+        )
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d,)."""

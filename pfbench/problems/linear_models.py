@@ -24,9 +24,9 @@ from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, content_d
 from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SQUARE, Loss
 from pfbench.problems.moments import (
+    eigenvalue_bound_failure_note,
     eigenvalue_lower_bound,
     eigenvalue_upper_bound,
-    failure_probability_note,
 )
 from pfbench.problems.row_data import as_csr
 from pfbench.problems.shared_terms import Drawn, SlopeSagaTable
@@ -243,12 +243,12 @@ class LinearModel(FiniteSum):
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         a, top, squares, loss = (
             self.alpha,
-            self._max_moment_eigenvalue_bounds,
+            self._eigenvalue_bounds_by_order,
             self._row_norms_squared,
             self.loss,
         )
         h = 0.0 if self.penalty is None else self.penalty.value(start)
-        certified = failure_probability_note(self._csr)
+        certified = eigenvalue_bound_failure_note(self._csr)
         D, exact = self.set.diameter, "exact" if self.set.diameter_is_exact else "an upper bound"
         return Constants.from_derivations(
             n=(self.n, "number of rows"),
@@ -313,7 +313,7 @@ class LinearModel(FiniteSum):
         return np.asarray(self._csr.multiply(self._csr).sum(axis=1)).ravel()
 
     @cached_property
-    def _max_moment_eigenvalue_bounds(self) -> list[float]:
+    def _eigenvalue_bounds_by_order(self) -> list[float]:
         """Upper bounds of lambda_max(E |a|^(2 k) a a') over the data rows a, for k = 0, 1, 2."""
         return [
             eigenvalue_upper_bound(self._csr, self._row_norms_squared**k / self.n) for k in range(3)
@@ -341,7 +341,7 @@ class LinearSagaTable(SlopeSagaTable):
         kind, data = self._problem.loss.kind, self._problem.data
         linear.add_changes_from_stored_slopes(kind, data, *weights, self._slopes, x, g)
 
-    def _replace_slopes(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+    def _add_and_replace_slopes(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
         kind, data = self._problem.loss.kind, self._problem.data
         linear.replace_slopes(kind, data, *weights, self._slopes, x, g, mean)
 

@@ -167,9 +167,9 @@ class MatrixModel(MatrixProblem):
 
         They take 8 n width bytes.
         """
-        view, curvatures = self.transpose_point(s), np.empty((self.n, self.slope_width))
+        view, curvatures = self.transpose_point(s), np.empty((self.n, self.slopes_per_component))
         for part in self.cache_sized_slices(self.n):
-            curvatures[part] = self.component_curvatures(self.take(part), view)
+            curvatures[part] = self.component_curvature_data(self.select_components(part), view)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
             view = self.transpose_point(u)
@@ -188,11 +188,11 @@ class MatrixModel(MatrixProblem):
 
     @property
     @abstractmethod
-    def slope_width(self) -> int:
+    def slopes_per_component(self) -> int:
         """Number of entries (`width`) of the derivative phi_i' of one component's loss."""
 
     @abstractmethod
-    def take(self, numbers: Numbers) -> Any:
+    def select_components(self, numbers: Numbers) -> Any:
         """Return the rows with the given numbers, in the form that `component_slopes` reads."""
 
     @abstractmethod
@@ -203,7 +203,7 @@ class MatrixModel(MatrixProblem):
         """
 
     @abstractmethod
-    def component_curvatures(self, rows: Any, x_transposed: Floats) -> Floats:
+    def component_curvature_data(self, rows: Any, x_transposed: Floats) -> Floats:
         """Return the data of k rows at a point that `apply_class_curvatures` needs."""
 
     @abstractmethod
@@ -220,10 +220,10 @@ class MatrixModel(MatrixProblem):
         The loss derivatives of the rows are passed as `slopes`.
         """
 
-    def cache_sized_slices(self, k: int) -> list[slice]:
+    def cache_sized_slices(self, count: int) -> list[slice]:
         """Return slices that divide `count` rows into blocks that fit the CPU cache."""
-        size = max(1, _BLOCK_ENTRIES // max(self.d, self.slope_width))
-        return [slice(first, min(first + size, k)) for first in range(0, k, size)]
+        size = max(1, _BLOCK_ENTRIES // max(self.d, self.slopes_per_component))
+        return [slice(first, min(first + size, count)) for first in range(0, count, size)]
 
     def transpose_point(self, x: Floats) -> Floats:
         """Return the contiguous transpose of a point; raise for a point of another shape.
@@ -258,7 +258,7 @@ class MatrixModel(MatrixProblem):
         g = np.zeros(self.shape[::-1])
         for part in self.cache_sized_slices(weights.size):
             numbers = part if indices is None else indices[part]
-            rows = self.take(numbers)
+            rows = self.select_components(numbers)
             self.add_gradients(rows, weights[part, None] * slope_function(rows, numbers), g)
         return contiguous_transpose(g)
 
@@ -266,7 +266,9 @@ class MatrixModel(MatrixProblem):
         """Return the weighted sum of component gradients, computed from their loss derivatives."""
         g = np.zeros(self.shape[::-1])
         for part in self.cache_sized_slices(weights.size):
-            self.add_gradients(self.take(indices[part]), weights[part, None] * slopes[part], g)
+            self.add_gradients(
+                self.select_components(indices[part]), weights[part, None] * slopes[part], g
+            )
         return contiguous_transpose(g)
 
 
@@ -294,9 +296,9 @@ class MatrixSagaTable:
     def __init__(self, problem: MatrixModel, x: Floats) -> None:
         self._problem = problem
         view = problem.transpose_point(x)
-        self._slopes = np.empty((problem.n, problem.slope_width))
+        self._slopes = np.empty((problem.n, problem.slopes_per_component))
         for part in problem.cache_sized_slices(problem.n):
-            self._slopes[part] = problem.component_slopes(problem.take(part), view)
+            self._slopes[part] = problem.component_slopes(problem.select_components(part), view)
         self.mean = problem.mean_gradient(None, lambda rows, numbers: self._slopes[numbers])
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
@@ -310,9 +312,9 @@ class MatrixSagaTable:
         """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i."""
         problem, view = self._problem, self._problem.transpose_point(x)
         indices, weights = index_weights(sample, problem.n)
-        fresh = np.empty((indices.size, problem.slope_width))
+        fresh = np.empty((indices.size, problem.slopes_per_component))
         for part in problem.cache_sized_slices(indices.size):
-            fresh[part] = problem.component_slopes(problem.take(indices[part]), view)
+            fresh[part] = problem.component_slopes(problem.select_components(indices[part]), view)
         moved = fresh - self._slopes[indices]
         change = problem.sum_gradients_of_slopes(indices, weights, moved)
         distinct, first = np.unique(indices, return_index=True)

@@ -159,12 +159,12 @@ class RobustMatrixRecovery(FiniteSum):
         data = self.observations
         return content_digest(
             numbers,
-            *self._iterate_row_and_column_chunks(),
+            *self._row_and_column_chunks(),
             *(iterate_chunks(each, np.int64) for each in (data.heldout_rows, data.heldout_columns)),
             *(iterate_chunks(each, np.float64) for each in (data.values, data.heldout_values)),
         )
 
-    def _iterate_row_and_column_chunks(self) -> Iterator[Iterator[Integers]]:
+    def _row_and_column_chunks(self) -> Iterator[Iterator[Integers]]:
         """Yield an iterator over chunks of the entries' row numbers, then one over column numbers.
 
         All chunks are int64 arrays.
@@ -240,7 +240,7 @@ class RobustMatrixRecovery(FiniteSum):
             only_read = welsch.write_slope_rows, welsch.write_slopes_parallel
             self.pattern.run_loop(*only_read, self.entries, at_x, self.scale, g)
         else:
-            loops = welsch.step_and_write_gradient_rows, welsch.step_and_write_gradient_parallel
+            loops = welsch.fw_step_and_gradient_rows, welsch.fw_step_and_gradient_parallel
             x.apply_step_in_loop(
                 lambda reading: self.pattern.run_loop(*loops, self.entries, reading, self.scale, g)
             )

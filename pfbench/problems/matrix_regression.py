@@ -318,7 +318,7 @@ class RegressionSagaTable(SlopeSagaTable):
         changes *= counts / size if counts.size else 1.0 / size
         loops.add_rows(data.rows, indices, changes, g.reshape(-1))
 
-    def _replace_slopes(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+    def _add_and_replace_slopes(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
         indices, counts, size = weights
         data = self._problem.data
         slopes = data.products(indices, x)

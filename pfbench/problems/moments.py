@@ -19,7 +19,7 @@ import scipy
 from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Measure
 from pfbench.base.state import State
-from pfbench.points import view
+from pfbench.points import copy_or_view
 from pfbench.points.operators import DenseOperator, LinearOperator, SparseOperator
 from pfbench.points.pattern import Pattern
 from pfbench.sets.balls import L1Ball, L2Ball
@@ -78,7 +78,7 @@ def eigenvalue_upper_bound(rows: Any, weights: Floats) -> float:
         rng = np.random.default_rng(0)
         upper = leading_singular_triple(operator, rng, tolerance=_SHARPNESS, failure=FAILURE).upper
         return upper**2 * (1.0 + 1e-12)
-    gram = _gram(scaled if scaled.shape[1] <= scaled.shape[0] else scaled.T)
+    gram = _sum_outer_products(scaled if scaled.shape[1] <= scaled.shape[0] else scaled.T)
     return _kth_smallest_eigenvalue(gram, gram.shape[0] - 1) * (1.0 + 1e-12)
 
 
@@ -100,12 +100,12 @@ def eigenvalue_lower_bound(rows: Any, weights: Floats) -> float:
     n, d = scaled.shape
     if d > min(n, DENSE):
         return 0.0
-    gram = _gram(scaled)
+    gram = _sum_outer_products(scaled)
     rounding = 4.0 * float((n + d) * np.finfo(float).eps * gram.trace())
     return max(0.0, _kth_smallest_eigenvalue(gram, 0) - rounding)
 
 
-def failure_probability_note(rows: Any) -> str:
+def eigenvalue_bound_failure_note(rows: Any) -> str:
     """Return a note on the failure probability of `eigenvalue_upper_bound`; "" if that is 0."""
     if min(rows.shape) <= DENSE:
         return ""
@@ -133,7 +133,7 @@ def _dense_gram(rows: Floats, weights: Floats) -> Floats:
     return gram
 
 
-def _gram(rows: Any) -> Any:
+def _sum_outer_products(rows: Any) -> Any:
     """Return sum_i a_i a_i'; sparse rows with many entries are converted to dense blocks."""
     n, d = rows.shape
     if not _is_sparse(rows) or rows.nnz < _FULL * n * d:
@@ -191,10 +191,10 @@ def unmet_norm_requirement_reasons(problem: Any) -> dict[str, str]:
 
 def dual_norm(problem: Any, state: State) -> float:
     """Return the dual norm |grad f(x)|_* of the gradient in the problem's norm, up to rounding."""
-    return float(problem.norm.dual_norm(problem.gradient(view(state.x))))
+    return float(problem.norm.dual_norm(problem.gradient(copy_or_view(state.x))))
 
 
-def lmo_decrease_ratio(problem: Any, state: State) -> float | None:
+def lmo_product_over_dual_norm(problem: Any, state: State) -> float | None:
     """Return <M, O>/|M|_* for the gradient estimate M, where lo(M) = -rho O for the radius rho.
 
     It is 1 for an exact linear minimisation over the ball of radius rho. Return None without an
@@ -203,7 +203,7 @@ def lmo_decrease_ratio(problem: Any, state: State) -> float | None:
     return None if state.estimate is None else float(problem.norm.lmo_quality(state.estimate).lower)
 
 
-def lmo_norm_ratio(problem: Any, state: State) -> float | None:
+def lmo_norm_over_radius(problem: Any, state: State) -> float | None:
     """Return |O| for the gradient estimate M, where lo(M) = -rho O on the ball of radius rho.
 
     It is 1 for an exact linear minimisation over the ball of radius rho. Return None without an
@@ -212,7 +212,7 @@ def lmo_norm_ratio(problem: Any, state: State) -> float | None:
     return None if state.estimate is None else float(problem.norm.lmo_quality(state.estimate).upper)
 
 
-def lmo_matrix_products(problem: Any, state: State) -> float:
+def matrix_products_per_lmo(problem: Any, state: State) -> float:
     """Return the number of matrix products in one linear minimisation over the norm's ball."""
     return float(problem.norm.matrix_products_per_lmo)
 
@@ -220,9 +220,9 @@ def lmo_matrix_products(problem: Any, state: State) -> float:
 OF_NORMS: Mapping[str, Measure] = MappingProxyType(
     {
         "dual_norm": dual_norm,
-        "lmo_lower": lmo_decrease_ratio,
-        "lmo_upper": lmo_norm_ratio,
-        "lmo_products": lmo_matrix_products,
+        "lmo_lower": lmo_product_over_dual_norm,
+        "lmo_upper": lmo_norm_over_radius,
+        "lmo_products": matrix_products_per_lmo,
     }
 )
 """Measures of every problem with a norm."""

@@ -162,13 +162,13 @@ class TwoLayerFamily(AnySetFamily):
             hidden=h,
             set=feasible,
             begin=start if feasible.contains(start) else feasible.project(start),
-            domain=self._domain_radius_or_raise(feasible),
+            domain=self._domain_radius_for_unbounded_set(feasible),
         )
         if self.norm is None:
             return network
         return NormedProblem(network, layer_norm_ball(self.norm, blocks))
 
-    def _domain_radius_or_raise(self, feasible: ConvexBody) -> float:
+    def _domain_radius_for_unbounded_set(self, feasible: ConvexBody) -> float:
         """Return the parameter `domain` (None: infinity); raise if given for a bounded set."""
         if self.domain is None:
             return math.inf

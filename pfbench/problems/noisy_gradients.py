@@ -14,7 +14,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Gradient
 from pfbench.problems.base import content_digest
-from pfbench.problems.sampler import Atoms, SampledFunction
+from pfbench.problems.sampler import Atoms, SamplerWithKnownMean
 from pfbench.problems.single_component import Operator, SingleComponent
 from pfbench.sets.body import ConvexBody
 
@@ -78,7 +78,7 @@ class NoiseDistribution:
         values, probabilities = self.atoms
         return float(probabilities @ np.abs(values) ** order)
 
-    def draw(self, rng: np.random.Generator, size: int) -> Floats:
+    def draw_scalars(self, rng: np.random.Generator, size: int) -> Floats:
         """Return `size` independent draws of the noise xi, shape (size,)."""
         if self.atoms is None:
             signs = 2.0 * rng.integers(2, size=size) - 1.0
@@ -88,7 +88,7 @@ class NoiseDistribution:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NoisyGradient(SampledFunction):
+class NoisyGradient(SamplerWithKnownMean):
     """Sampler of a function whose exact gradient is perturbed by noise.
 
     Attributes
@@ -111,7 +111,7 @@ class NoisyGradient(SampledFunction):
 
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
         """Return `size` independent draws of the noise xi, shape (size,)."""
-        return self.noise.draw(rng, size)
+        return self.noise.draw_scalars(rng, size)
 
     def constants(self, start: Any) -> Constants:
         """Return the constants of the function and of the noise, with their derivations."""

@@ -139,7 +139,7 @@ def find_worst_direction(
         V = (
             _minimise_rank_one(data, rng)
             if rank == 1
-            else _maximise_over_rank(data, alpha, rank, rng)
+            else _maximise_tau_over_rank(data, alpha, rank, rng)
         )
         V /= float(scipy.linalg.svdvals(V).sum())
         directions.append(WorstDirection(max(0.0, _min_tau_times_squared_norm(data, alpha, V)), V))
@@ -188,7 +188,7 @@ def _contraction_gram(data: SensingData, vector: Floats, side: int) -> Floats:
     return gram / data.n
 
 
-def _maximise_over_rank(
+def _maximise_tau_over_rank(
     data: SensingData, alpha: float, rank: int, rng: np.random.Generator
 ) -> Floats:
     """Return a V = A B' of given rank that locally maximises the tolerance tau.

@@ -40,7 +40,7 @@ class SyntheticRows(CheckedParameters):
 class BinaryData:
     """Data set with two classes, whose features are not scaled."""
 
-    def draw(self, name: str) -> tuple[Any, Floats]:
+    def draw(self, data_set: str) -> tuple[Any, Floats]:
         """Return sparse features, shape (n, d), and labels +1 and -1, shape (n,).
 
         Raises
@@ -48,7 +48,7 @@ class BinaryData:
         DataError
             If the data are missing or damaged.
         """
-        data = load_classification(name)
+        data = load_classification(data_set)
         return data.features, data.labels
 
 
@@ -86,7 +86,7 @@ def as_csr(features: Any) -> Any:
     """
     try:
         if scipy.sparse.issparse(features):
-            _check_indices(features)
+            _check_indices_within_shape(features)
         matrix = scipy.sparse.csr_array(features, dtype=np.float64, copy=True)
     except (TypeError, ValueError, IndexError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
@@ -100,7 +100,7 @@ def as_csr(features: Any) -> Any:
     return matrix
 
 
-def _check_indices(features: Any) -> None:
+def _check_indices_within_shape(features: Any) -> None:
     """Raise ValueError if an index of a sparse matrix is out of range."""
     if features.format in ("csr", "csc", "bsr"):
         features.check_format(full_check=True)

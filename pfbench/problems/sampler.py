@@ -98,7 +98,7 @@ class Sampler(FiniteSum):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SampledFunction(Sampler):
+class SamplerWithKnownMean(Sampler):
     """Problem E f(x, xi) whose mean f and gradient are those of a given deterministic problem.
 
     Attributes

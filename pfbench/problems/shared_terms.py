@@ -13,7 +13,7 @@ Drawn = tuple[Integers, Integers, int]
 """Indices, number of draws of each, and total number of draws; see `count_indices`."""
 
 
-class SharedTerms:
+class SharedArrayTable:
     """Table of one array for each of n components; arrays stored in one call share their memory.
 
     The memory is 8 n bytes and at most 2 k arrays. Here k is the largest number of calls whose
@@ -27,10 +27,10 @@ class SharedTerms:
         Initial array of all components.
     """
 
-    def __init__(self, n: int, term: Floats) -> None:
+    def __init__(self, n: int, initial_array: Floats) -> None:
         self._slots = np.zeros(n, dtype=np.int64)
         self._users = np.array([n])
-        self._terms: Floats = term[None].copy()
+        self._terms: Floats = initial_array[None].copy()
 
     def mean(self, indices: Integers, counts: Integers, size: int) -> Floats:
         """Return the mean of the stored arrays over the sampled components.
@@ -41,7 +41,7 @@ class SharedTerms:
         add_draws_per_slot(indices, counts, self._slots, draws)
         return self._total(draws / size)
 
-    def replace(self, indices: Integers, term: Floats) -> Floats:
+    def replace_and_sum_change(self, indices: Integers, array: Floats) -> Floats:
         """Store one array for the given components; return the change of the sum of all arrays."""
         new = int(np.argmin(self._users))
         if self._users[new]:
@@ -51,8 +51,8 @@ class SharedTerms:
         before = self._users.copy()
         move_components_to_slot(indices, new, self._slots, self._users)
         gained, before[new] = int(self._users[new]), 0
-        change = gained * term - self._total(before - np.where(before, self._users, 0))
-        self._terms[new] = term
+        change = gained * array - self._total(before - np.where(before, self._users, 0))
+        self._terms[new] = array
         return change
 
     def _total(self, shares: Floats | Integers) -> Floats:
@@ -78,9 +78,9 @@ class SlopeSagaTable(ABC):
         Initial shared part of the components; None if they share nothing.
     """
 
-    def __init__(self, problem: FiniteSum, slopes: Floats, term: Floats | None) -> None:
+    def __init__(self, problem: FiniteSum, slopes: Floats, shared_part: Floats | None) -> None:
         self._n, self._slopes = problem.n, slopes
-        self._shared = None if term is None else SharedTerms(problem.n, term)
+        self._shared = None if shared_part is None else SharedArrayTable(problem.n, shared_part)
 
     mean: Floats
 
@@ -93,7 +93,7 @@ class SlopeSagaTable(ABC):
         """Add to g the sample mean of (slope at x - stored slope) times the component's vector."""
 
     @abstractmethod
-    def _replace_slopes(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+    def _add_and_replace_slopes(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
         """Call `_add_mean_slope_changes`, store the slopes at x, and update `mean`."""
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
@@ -107,9 +107,9 @@ class SlopeSagaTable(ABC):
         """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i."""
         indices = count_indices(sample)
         g, mean = self._change_of_terms(indices, x), self.mean.copy()
-        self._replace_slopes(indices, x, g, mean)
+        self._add_and_replace_slopes(indices, x, g, mean)
         if self._shared is not None:
-            mean += self._shared.replace(indices[0], self._common_part(x)) / self._n
+            mean += self._shared.replace_and_sum_change(indices[0], self._common_part(x)) / self._n
         self.mean = mean
         return g
 

@@ -42,12 +42,12 @@ def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
         comparison
         for comparison in comparisons
         # A kind is compared if every method makes such calls.
-        if all(comparison.price.totals(traces).any() for traces in recorded)
+        if all(comparison.price.whole_run_costs(traces).any() for traces in recorded)
     ]
     if any(str(comparison.price) == "SFO" for comparison in kinds):
         # The component gradients of an FO are in the SFO.
         kinds = [comparison for comparison in kinds if str(comparison.price) != "FO"]
-    cheapest = (_describe_cheapest(comparison, results.panel_noun) for comparison in kinds)
+    cheapest = (_describe_cheapest_methods(comparison, results.panel_noun) for comparison in kinds)
     reached = _target_sentence(results, results.study.final_target, comparisons[0].panels)
     return [first, reached, *filter(None, cheapest)]
 
@@ -90,7 +90,7 @@ def _target_sentence(
     )
 
 
-def _describe_cheapest(comparison: Comparison, panel_noun: str) -> str:
+def _describe_cheapest_methods(comparison: Comparison, panel_noun: str) -> str:
     """Return a sentence on the methods that need the fewest calls to the target.
 
     The sentence is empty if no run reaches the target.
@@ -100,11 +100,11 @@ def _describe_cheapest(comparison: Comparison, panel_noun: str) -> str:
     if not reached:
         return ""
     if len(comparison.panels) == 1:
-        return _describe_order(reached[0], calls)
+        return _describe_method_order(reached[0], calls)
     return _describe_winners(reached, calls, panel_noun)
 
 
-def _describe_order(panel: SettingComparison, calls: str) -> str:
+def _describe_method_order(panel: SettingComparison, calls: str) -> str:
     """Return a sentence that lists the methods in the order of their expected calls.
 
     It is used if the study has a single panel, which is one problem at one setting.
@@ -210,16 +210,16 @@ def truncation_and_decrease_sentences(results: StudyResults) -> list[str]:
     """Return sentences on truncated runs, and on whether each measure ends lower than it starts."""
     equal = truncate_study(results)
     falls = (_decrease_sentence(equal, measure) for measure in equal.study.measures)
-    return [*_truncation_sentences(results), *filter(None, falls)]
+    return [*_common_budget_sentences(results), *filter(None, falls)]
 
 
-def _truncation_sentences(results: StudyResults) -> Iterator[str]:
+def _common_budget_sentences(results: StudyResults) -> Iterator[str]:
     """Yield, for each problem and setting with truncated runs, a sentence on the common budget.
 
     A panel is one problem at one setting.
     """
     for panel in results.panels:
-        pairs = zip(panel.groups, panel.equal_count_results.groups, strict=True)
+        pairs = zip(panel.groups, panel.truncated_to_common_budget.groups, strict=True)
         cut = sum(
             run.iterations > other.iterations
             for group, rest in pairs

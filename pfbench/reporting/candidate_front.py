@@ -18,8 +18,8 @@ from pfbench.reporting.comparison import (
     SettingComparison,
 )
 from pfbench.reporting.results import StudyResults
-from pfbench.reporting.runtimes import EVEN, BootstrapInterval, Cost, ratio_interval
-from pfbench.reporting.significance import compare_pairs
+from pfbench.reporting.runtimes import EVEN, BootstrapInterval, Cost, ert_ratio_interval
+from pfbench.reporting.significance import significant_sides
 from pfbench.reporting.tables import EQUAL_MARK, CallRatio, Cell, Table, TableRow
 from pfbench.reporting.wording import NOTES, name_within_sentence, pluralize, round_as_printed
 from pfbench.runs.loop.run import COMPLETED, Stop
@@ -67,14 +67,18 @@ class Duel:
     interval: BootstrapInterval | None = None
 
     @property
-    def calls(self) -> float:
+    def expected_calls(self) -> float:
         """Expected number of oracle calls until the method reaches the target."""
-        return self.candidate.calls_to_target(self.target_index)
+        return self.candidate.expected_calls_to_target(self.target_index)
 
     @property
     def best_other_calls(self) -> float:
         """Expected number of calls of the best other method; infinite if there is none."""
-        return self.best_other.calls_to_target(self.target_index) if self.best_other else math.inf
+        return (
+            self.best_other.expected_calls_to_target(self.target_index)
+            if self.best_other
+            else math.inf
+        )
 
     @property
     def is_missed_by_all(self) -> bool:
@@ -89,14 +93,14 @@ class Duel:
         """
         if self.rank is None or self.best_other is None:
             return None
-        return CallRatio(self.calls / self.best_other_calls, self.interval)
+        return CallRatio(self.expected_calls / self.best_other_calls, self.interval)
 
     @property
     def cells(self) -> list[Cell]:
         """Table cells: the method's calls, the best rival's name, the rival's calls, the ratio."""
         both = (self.candidate, self.best_other)
         calls, its = (
-            _drop_interval(each.calls_until_targets[self.target_index]) if each else None
+            _drop_interval(each.expected_calls_unless_free[self.target_index]) if each else None
             for each in both
         )
         return [calls, self.best_other.group.label if self.best_other else None, its, self.ratio]
@@ -106,7 +110,9 @@ def _drop_interval(expected: ExpectedCalls | None) -> ExpectedCalls | None:
     return expected and replace(expected, interval=None)
 
 
-def list_duels(comparison: Comparison, label: str, candidates: Collection[str]) -> list[Duel]:
+def list_best_duels(
+    comparison: Comparison, label: str, excluded_labels: Collection[str]
+) -> list[Duel]:
     """Return comparisons of a method with the best other method, by problem and target.
 
     A panel is one problem at one setting. Panels on which all runs of the method were refused are
@@ -116,11 +122,11 @@ def list_duels(comparison: Comparison, label: str, candidates: Collection[str]) 
     ----------
     comparison
         Comparison of the study by one cost of oracle calls.
-    label, candidates
+    label, excluded_labels
         Label of the method, and the labels of its own forms, with which it is not compared.
     """
     return [
-        _make_duel(panel, me, index, target, candidates)
+        _make_duel(panel, me, index, target, excluded_labels)
         for panel in comparison.panels
         if (me := panel.find(label)) and any(run.status != Status.REFUSED for run in me.group.runs)
         for index, target in enumerate(comparison.targets)
@@ -132,27 +138,27 @@ def _make_duel(
     me: ScoredAlgorithm,
     index: int,
     target: Stop,
-    candidates: Collection[str],
+    excluded_labels: Collection[str],
 ) -> Duel:
     title = panel.panel.title
     if (me.group.traces.start_values(target.measure) <= target.target).any():
         number = len(panel.algorithms)
         return Duel(title, target, index, me, number, starts_within_target=True)
-    rivals = [other for other in panel.algorithms if other.group.label not in candidates]
-    needed = [other.calls_to_target(index) for other in rivals]
+    rivals = [other for other in panel.algorithms if other.group.label not in excluded_labels]
+    needed = [other.expected_calls_to_target(index) for other in rivals]
     duel = Duel(title, target, index, me, len(rivals) + 1)
-    if math.isfinite(calls := round_as_printed(duel.calls)):
+    if math.isfinite(calls := round_as_printed(duel.expected_calls)):
         duel = replace(duel, rank=1 + sum(round_as_printed(its) < calls for its in needed))
     minimum = min(needed, default=math.inf)
     if not math.isfinite(minimum):
         return duel
     first = needed.index(minimum)
-    sides = compare_pairs([(me.sample(index), other.sample(index)) for other in rivals])
+    sides = significant_sides([(me.sample(index), other.sample(index)) for other in rivals])
     return replace(
         duel,
         best_other=rivals[first],
-        is_significant=sides[first] * (duel.calls - minimum) > 0,
-        interval=ratio_interval(me.calls[index], rivals[first].calls[index]),
+        is_significant=sides[first] * (duel.expected_calls - minimum) > 0,
+        interval=ert_ratio_interval(me.calls[index], rivals[first].calls[index]),
     )
 
 
@@ -204,7 +210,9 @@ class CandidateAgainstRivals:
         return self._duels_at_price(self.comparisons[0])
 
     def _duels_at_price(self, comparison: Comparison) -> list[Duel]:
-        return list_duels(comparison, self.label, {*self.candidate_labels, *self.not_comparable})
+        return list_best_duels(
+            comparison, self.label, {*self.candidate_labels, *self.not_comparable}
+        )
 
     @cached_property
     def first_near_slower_missed(self) -> tuple[int, int, int, int]:
@@ -220,8 +228,8 @@ class CandidateAgainstRivals:
             if not (d.starts_within_target or d.is_missed_by_all)
         ]
         reached = [duel for duel in duels if duel.rank]
-        first = sum(duel.calls <= duel.best_other_calls for duel in reached)
-        close = sum(duel.calls <= NEAR_RATIO * duel.best_other_calls for duel in reached)
+        first = sum(duel.expected_calls <= duel.best_other_calls for duel in reached)
+        close = sum(duel.expected_calls <= NEAR_RATIO * duel.best_other_calls for duel in reached)
         return first, close - first, len(reached) - close, len(duels) - len(reached)
 
     @property
@@ -256,7 +264,7 @@ class CandidateAgainstRivals:
             (d.title, d.target_index) for d in self.duels_with_best_rival if d.starts_within_target
         }
         pairs = [
-            (candidate.calls_to_target(index), its.calls_to_target(index))
+            (candidate.expected_calls_to_target(index), its.expected_calls_to_target(index))
             for panel in self.comparisons[0].panels
             if (candidate := panel.find(self.label)) and (its := panel.find(rival))
             for index in range(len(self.comparisons[0].targets))
@@ -347,7 +355,7 @@ class CandidateAgainstRivals:
 
         def needs(label: str) -> list[float]:
             algorithms = filter(None, (panel.find(label) for panel in panels))
-            return [scored.calls_to_target(duel.target_index) for scored in algorithms]
+            return [scored.expected_calls_to_target(duel.target_index) for scored in algorithms]
 
         candidate = needs(self.label)
         results = [
@@ -366,7 +374,7 @@ class CandidateAgainstRivals:
         return {label: sorted(calls) for label, calls in results.items()}
 
     @property
-    def pair_count(self) -> int:
+    def panel_target_count(self) -> int:
         """Number of (panel, target) pairs, where a panel is one problem at one setting."""
         return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
 
@@ -380,10 +388,10 @@ def _labels_budgets_and_calls(comparison: Comparison) -> Iterator[tuple[str, flo
         weights = comparison.price.weights
         budget = sum(weight * panel.panel.limits.get(kind, math.inf) for kind, weight in weights)
         for scored in panel.algorithms:
-            spent = float(comparison.price.totals(scored.group.traces).max(initial=0.0))
+            spent = float(comparison.price.whole_run_costs(scored.group.traces).max(initial=0.0))
             limit = budget if math.isfinite(budget) else spent
             for index in range(len(comparison.targets)):
-                yield scored.group.label, limit, scored.calls_to_target(index)
+                yield scored.group.label, limit, scored.expected_calls_to_target(index)
 
 
 def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
@@ -421,8 +429,8 @@ def make_candidate_front(
     )
 
 
-def duels_as_json(
-    comparison: Comparison, label: str, candidates: Collection[str]
+def best_other_duels_as_json(
+    comparison: Comparison, label: str, excluded_labels: Collection[str]
 ) -> list[dict[str, Any]]:
     """Return comparisons of a method with the best other method as records for JSON."""
     return [
@@ -435,12 +443,12 @@ def duels_as_json(
             "rank": duel.rank,
             "methods_compared": duel.method_count,
             "starts_within_target": duel.starts_within_target,
-            "calls": duel.calls if duel.rank else None,
+            "calls": duel.expected_calls if duel.rank else None,
             "best_other": duel.best_other.group.label if duel.best_other else None,
             "best_calls": duel.best_other_calls,
             "ratio": duel.ratio.value if duel.ratio else None,
             "ratio_interval": duel.interval,
             "significant": duel.is_significant,
         }
-        for duel in list_duels(comparison, label, candidates)
+        for duel in list_best_duels(comparison, label, excluded_labels)
     ]

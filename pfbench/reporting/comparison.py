@@ -21,7 +21,7 @@ from pfbench.reporting.results import (
 )
 from pfbench.reporting.seed_curves import Array
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
-from pfbench.reporting.wording import format_calls
+from pfbench.reporting.wording import format_calls_in_table
 from pfbench.runs.loop.run import Stop
 
 
@@ -47,8 +47,8 @@ class ExpectedCalls:
     def __str__(self) -> str:
         interval = ""
         if self.interval is not None and self.interval.low < self.interval.high:
-            interval = f" ({' to '.join(map(format_calls, self.interval))})"
-        return f"{format_calls(self.value)}{interval} {self.hits}/{self.planned_runs}"
+            interval = f" ({' to '.join(map(format_calls_in_table, self.interval))})"
+        return f"{format_calls_in_table(self.value)}{interval} {self.hits}/{self.planned_runs}"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class ScoredAlgorithm:
     last_values: Mapping[str, Array]
 
     @cached_property
-    def calls_until_targets(self) -> tuple[ExpectedCalls | None, ...]:
+    def expected_calls_unless_free(self) -> tuple[ExpectedCalls | None, ...]:
         """Expected calls until each target is reached; None if a target costs no calls."""
         return tuple(
             None
@@ -84,7 +84,7 @@ class ScoredAlgorithm:
             for calls in self.calls
         )
 
-    def calls_to_target(self, target_index: int) -> float:
+    def expected_calls_to_target(self, target_index: int) -> float:
         """Return the expected number of calls until the target with this index is reached.
 
         The number is infinite if the target needs no calls of this kind.
@@ -109,7 +109,7 @@ class ScoredAlgorithm:
         values = np.maximum(self.last_values[measure], target)
         return SeedSample(values, self.group.is_deterministic)
 
-    def median(self, measure: str) -> float:
+    def median_last_value(self, measure: str) -> float:
         """Return the median final value of a measure; infinite if at least half the runs failed."""
         return median(self.last_values[measure])
 
@@ -136,7 +136,7 @@ class SettingComparison:
     @cached_property
     def order_by_calls(self) -> list[tuple[float, ScoredAlgorithm]]:
         """Pairs (calls, algorithm), sorted, of the algorithms that reach the hardest target."""
-        expected = [(scored.calls_until_targets[-1], scored) for scored in self.algorithms]
+        expected = [(scored.expected_calls_unless_free[-1], scored) for scored in self.algorithms]
         reached = [(calls.value, scored) for calls, scored in expected if calls and calls.hits]
         return sorted(reached, key=lambda pair: pair[0])
 
@@ -181,7 +181,9 @@ def compare_algorithms(results: StudyResults, price: runtimes.Cost) -> Compariso
     `price` is the cost of the oracle calls.
     """
     study, measures = results.study, list_compared_measures(results)
-    scored = [score_panel(results, panel.equal_count_results, price) for panel in results.panels]
+    scored = [
+        score_panel(results, panel.truncated_to_common_budget, price) for panel in results.panels
+    ]
     columns: list[_Column] = []
     for algorithms in scored:
         columns += [_make_calls_column(algorithms, k) for k in range(len(study.targets))]
@@ -222,7 +224,7 @@ def score_panel(
     study, measures = results.study, list_compared_measures(results)
     algorithms = []
     for group in truncated_panel.groups:
-        groups = tuple(map(group.select_tuned_runs, study.targets))
+        groups = tuple(map(group.group_tuned_for_target, study.targets))
         calls = tuple(
             runtimes.make_runtimes(part.traces, target, price)
             for part, target in zip(groups, study.targets, strict=True)
@@ -238,7 +240,7 @@ _Column = tuple[list[SeedSample], list[float]]
 
 def _make_calls_column(algorithms: Sequence[ScoredAlgorithm], target: int) -> _Column:
     samples = [algorithm.sample(target) for algorithm in algorithms]
-    return samples, [algorithm.calls_to_target(target) for algorithm in algorithms]
+    return samples, [algorithm.expected_calls_to_target(target) for algorithm in algorithms]
 
 
 def _make_values_column(
@@ -250,4 +252,4 @@ def _make_values_column(
     """
     target = stop.target if stop and stop.measure == measure else -math.inf
     samples = [algorithm.sample_of_last_values(measure, target) for algorithm in algorithms]
-    return samples, [max(algorithm.median(measure), target) for algorithm in algorithms]
+    return samples, [max(algorithm.median_last_value(measure), target) for algorithm in algorithms]

@@ -87,7 +87,7 @@ def _unit_reversal_sentences(published: Sequence[OrderingResult]) -> list[str]:
         panels = _group_by_attribute(source, "panel")
         counts = (r.cost_unit.title for r in source if not r.uses_paper_unit)
         for title in dict.fromkeys(counts):
-            turned = list(filter(None, (_opposite_results(panel, title) for panel in panels)))
+            turned = list(filter(None, (_opposite_unit_results(panel, title) for panel in panels)))
             if turned:
                 own, counted = turned[0]
                 verbs = _VERDICT_VERBS[own.verdict], _VERDICT_VERBS[counted.verdict]
@@ -101,15 +101,17 @@ def _unit_reversal_sentences(published: Sequence[OrderingResult]) -> list[str]:
     return sentences
 
 
-def _opposite_results(
-    results: Sequence[OrderingResult], title: str
+def _opposite_unit_results(
+    results: Sequence[OrderingResult], other_unit_title: str
 ) -> tuple[OrderingResult, OrderingResult] | None:
     """Return a ranking's results in the paper's unit and in calls; None unless they are opposite.
 
     Return None if they are not, or if one of the two is missing.
     """
     own = next((result for result in results if result.uses_paper_unit), None)
-    counted = next((result for result in results if result.cost_unit.title == title), None)
+    counted = next(
+        (result for result in results if result.cost_unit.title == other_unit_title), None
+    )
     if own is None or counted is None:
         return None
     opposite = (own.verdict, counted.verdict) in ((FLIPS, KEPT), (REPRODUCED, REVERSED))

@@ -111,7 +111,7 @@ class _StudyData:
         named = {k: AXES[k] for k in counts} | {"iteration": "iterations", "seconds": "seconds"}
         self._axes = priced | named
         self._rates = figure_rates(results, rates)
-        self._panels = [panel.equal_count_results for panel in results.panels]
+        self._panels = [panel.truncated_to_common_budget for panel in results.panels]
         groups = [group for panel in self._panels for group in panel.groups]
         self._traces = {group: self._select_displayed_traces(group) for group in groups}
         self._lines = {
@@ -129,7 +129,7 @@ class _StudyData:
         if self._cost is not None:
             traces = traces.with_column(PRICE, self._cost.costs_by_row(traces))
         displayed = list_displayed_iterations(traces, self._results.study.targets)
-        is_displayed = np.isin(traces.column("iteration"), displayed)
+        is_displayed = np.isin(traces.stacked_column("iteration"), displayed)
         return traces if is_displayed.all() else traces.select_rows(is_displayed)
 
     def record(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class _StudyData:
                 {"measure": t.measure, "value": t.target, "text": _describe_target(t)}
                 for t in study.targets
             ],
-            "scales": self._value_scales(),
+            "scales": self._y_axes_by_measure(),
             "panels": [
                 {
                     "problem": panel.problem,
@@ -173,8 +173,10 @@ class _StudyData:
                         f"{format_calls_in_sentence(limit)} {kind.upper()}"
                         for kind, limit in panel.limits.items()
                     ),
-                    "spans": self._call_scales(panel.groups),
-                    "constants": [_theorem_constant(panel, *named) for named in self._rates],
+                    "spans": self._x_axes_by_quantity(panel.groups),
+                    "constants": [
+                        _rate_constant_from_guarantee(panel, *named) for named in self._rates
+                    ],
                     "groups": [partial(self._group_record, group) for group in panel.groups],
                 }
                 for panel in self._panels
@@ -187,10 +189,10 @@ class _StudyData:
         An algorithm that makes none has no line on this axis.
         """
         if axis == PRICE and self._cost is not None:
-            return bool(self._cost.totals(group.traces).any())
+            return bool(self._cost.whole_run_costs(group.traces).any())
         return axis not in COUNTED or group.makes_calls(axis)
 
-    def _value_scales(self) -> dict[str, dict[str, list[Any]]]:
+    def _y_axes_by_measure(self) -> dict[str, dict[str, list[Any]]]:
         """Return the linear and the logarithmic y-axis for each measure and problem.
 
         A logarithmic axis is None if no value is positive.
@@ -213,12 +215,12 @@ class _StudyData:
             }
         return scales
 
-    def _call_scales(self, groups: Sequence[RunGroup]) -> dict[str, list[Any]]:
+    def _x_axes_by_quantity(self, groups: Sequence[RunGroup]) -> dict[str, list[Any]]:
         """Return, for each quantity, a linear and a logarithmic x-axis for some algorithms."""
         scales = {}
         for axis in self._axes:
             counted = (group for group in groups if self._makes_calls_on_axis(group, axis))
-            columns = [self._traces[group].column(axis) for group in counted]
+            columns = [self._traces[group].stacked_column(axis) for group in counted]
             spent = np.concatenate([np.empty(0), *columns])
             both = (panels.make_calls_axis(spent[spent > 0.0], log=log) for log in (False, True))
             scales[axis] = [_scale_record(scale) for scale in both]
@@ -231,33 +233,37 @@ class _StudyData:
         x-axes, and `x` has these numbers. Otherwise, `other` has separate bands for each x-axis.
         """
         traces = self._traces[group]
-        grid = np.unique(traces.column("iteration"))
+        grid = np.unique(traces.stacked_column("iteration"))
         shared: dict[str, Any] = {}
         other: dict[str, Any] = {}
         for axis in self._axes:
             if not self._makes_calls_on_axis(group, axis):
                 continue
             if common := traces.iterations_and_common_calls(axis):
-                shared[axis] = _encode_numbers(np.maximum.accumulate(common[1]), _digits(axis))
+                shared[axis] = _encode_deltas_or_rounded(
+                    np.maximum.accumulate(common[1]), _digits(axis)
+                )
             elif grid.size:
                 bands = {m: traces.median_band(axis, m).thin(ROWS) for m in self._measures}
                 other[axis] = {
-                    m: {"x": _encode_numbers(band.x, 9), **_band_record(band, group)}
+                    m: {"x": _encode_deltas_or_rounded(band.x, 9), **_band_record(band, group)}
                     for m, band in bands.items()
                 }
-        bands = {m: _pad_band(self._lines[group, m].band, grid) for m in self._measures}
+        bands = {m: _pad_band_with_nan(self._lines[group, m].band, grid) for m in self._measures}
         return {
             "algorithm": self._labels.index(group.label),
             "x": shared,
             "bands": {m: _band_record(band, group) for m, band in bands.items()},
             "other": other,
-            "runs": list(self._run_records(traces, shared)),
+            "runs": list(self._first_and_early_records(traces, shared)),
         }
 
-    def _run_records(self, traces: SeedTraces, shared: Container[str]) -> Iterator[dict[str, Any]]:
+    def _first_and_early_records(
+        self, traces: SeedTraces, shared_axes: Container[str]
+    ) -> Iterator[dict[str, Any]]:
         """Yield the JSON records of the first runs, and of those that ended early."""
-        own = [axis for axis in self._axes if axis == "seconds" or axis not in shared]
-        columns = {name: traces.column(name) for name in (*own, *self._measures)}
+        own = [axis for axis in self._axes if axis == "seconds" or axis not in shared_axes]
+        columns = {name: traces.stacked_column(name) for name in (*own, *self._measures)}
         ends = np.searchsorted(traces.run_of_row, np.arange(len(traces.runs) + 1))
         for index, run in enumerate(traces.runs):
             is_early = run.status not in AS_PLANNED
@@ -268,8 +274,11 @@ class _StudyData:
                 "seed": run.seed,
                 "status": run.status,
                 "early": is_early,
-                "x": {axis: _encode_numbers(columns[axis][rows], _digits(axis)) for axis in own},
-                "y": {m: _encode_numbers(columns[m][rows]) for m in self._measures},
+                "x": {
+                    axis: _encode_deltas_or_rounded(columns[axis][rows], _digits(axis))
+                    for axis in own
+                },
+                "y": {m: _encode_deltas_or_rounded(columns[m][rows]) for m in self._measures},
             }
 
 
@@ -286,7 +295,7 @@ def _scale_record(scale: panels.AxisScale | None) -> list[Any] | None:
     return [scale.low, scale.high, [list(tick) for tick in scale.ticks]] if scale else None
 
 
-def _pad_band(band: MedianBand, grid: Array) -> MedianBand:
+def _pad_band_with_nan(band: MedianBand, grid: Array) -> MedianBand:
     """Return a median band on a finer grid, with NaN at the added grid points."""
     columns = np.full((4, len(grid)), np.nan)
     columns[:, np.searchsorted(grid, band.x)] = band.median, band.low, band.high, band.runs
@@ -299,14 +308,19 @@ def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
 
     The number of runs is included if it varies along the band.
     """
-    record = {"y": _encode_numbers(band.median)}
+    record = {"y": _encode_deltas_or_rounded(band.median)}
     if len(group.runs) > 1:
-        record |= {"low": _encode_numbers(band.low), "high": _encode_numbers(band.high)}
+        record |= {
+            "low": _encode_deltas_or_rounded(band.low),
+            "high": _encode_deltas_or_rounded(band.high),
+        }
         record |= {"n": band.runs.tolist()} if (band.runs < len(group.runs)).any() else {}
     return record
 
 
-def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> float | None:
+def _rate_constant_from_guarantee(
+    panel: SettingResults, label: str, rate: RateLine
+) -> float | None:
     """Return C such that the rate C / calls^power equals the theorem's bound at the schedule's end.
 
     The theorem bounds a measure at the end of its schedule. C is the median bound times the median
@@ -326,7 +340,7 @@ def list_displayed_iterations(traces: SeedTraces, targets: Sequence[Stop]) -> Ar
 
     They include the last iteration of each run, and the first at which a run reaches a target.
     """
-    iterations = traces.column("iteration")
+    iterations = traces.stacked_column("iteration")
     recorded = np.unique(iterations)
     if recorded.size <= ROWS:
         return recorded
@@ -335,11 +349,11 @@ def list_displayed_iterations(traces: SeedTraces, targets: Sequence[Stop]) -> Ar
     by_factors = np.geomspace(1, last + 1, ROWS // 2) - 1
     points = np.unique(np.concatenate([evenly, by_factors]).round().astype(int))
     hits = (traces.find_first_rows_within(target) for target in targets)
-    rows = np.concatenate([traces.find_last_rows(np.ones(len(iterations), bool)), *hits])
+    rows = np.concatenate([traces.last_rows_or_minus_one(np.ones(len(iterations), bool)), *hits])
     return np.union1d(recorded[points], iterations[rows[rows >= 0]])
 
 
-def _encode_numbers(values: Any, digits: int = 5) -> Any:
+def _encode_deltas_or_rounded(values: Any, digits: int = 5) -> Any:
     """Encode numbers for JSON: integers as successive differences, others rounded, NaN as None."""
     array = np.asarray(values, dtype=float)
     if array.size and (np.abs(array) < 2.0**53).all() and (array == np.round(array)).all():

@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.base.status import Status
 from pfbench.reporting.results import StudyResults, truncate_study
-from pfbench.reporting.seed_curves import Array, MedianBand, RunEnding, SeedTraces
+from pfbench.reporting.seed_curves import Array, MedianBand, SeedTraces, UnplannedRunEnding
 from pfbench.reporting.wording import AXES, power_of_ten
 
 WIDE = 30.0
@@ -30,7 +30,7 @@ class PanelLine:
 
     label: str
     band: MedianBand
-    endings: tuple[RunEnding, ...]
+    endings: tuple[UnplannedRunEnding, ...]
 
     @property
     def max_x(self) -> float:
@@ -154,7 +154,7 @@ def compute_figure(results: StudyResults) -> FigureData:
 
 def make_panel_line(label: str, traces: SeedTraces, axis: str, measure: str) -> PanelLine:
     """Return the line of an algorithm in a panel, for one x-axis and one measure."""
-    ends = tuple(traces.early_endings(axis, measure))
+    ends = tuple(traces.unplanned_endings(axis, measure))
     return PanelLine(label, traces.median_band(axis, measure), ends)
 
 
@@ -222,10 +222,10 @@ def make_calls_axis(spent: Array, *, log: bool) -> AxisScale | None:
 
 
 def _shorten(ticks: Iterator[tuple[float, str]]) -> Iterator[tuple[float, str]]:
-    return ((tick, format_short(tick) if tick >= 1e3 else text) for tick, text in ticks)
+    return ((tick, format_with_si_suffix(tick) if tick >= 1e3 else text) for tick, text in ticks)
 
 
-def format_short(number: float) -> str:
+def format_with_si_suffix(number: float) -> str:
     """Return a number as text, with the suffix k, M or G for 1e3, 1e6 or 1e9."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(number) >= size:

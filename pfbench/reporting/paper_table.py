@@ -130,14 +130,14 @@ def _choose_columns(
 
 
 def _make_value_cell(measure: str, scored: ScoredAlgorithm) -> _TableCell:
-    median = scored.median(measure)
+    median = scored.median_last_value(measure)
     text = wording.format_significant(median) if math.isfinite(median) else wording.MISSING_MARK
     return _TableCell(scored.sample_of_last_values(measure), median, escape_latex(text))
 
 
 def _make_calls_cell(target: int, scored: ScoredAlgorithm) -> _TableCell:
-    sample, number = scored.sample(target), scored.calls_to_target(target)
-    expected = scored.calls_until_targets[target]
+    sample, number = scored.sample(target), scored.expected_calls_to_target(target)
+    expected = scored.expected_calls_unless_free[target]
     if expected is None:
         text = escape_latex(wording.MISSING_MARK)
     elif math.isinf(number):
@@ -182,10 +182,10 @@ def escape_latex(text: str) -> str:
     escaped = _POWER.sub(
         lambda match: rf"\textsuperscript{{{match[0].translate(_PLAIN)}}}", escaped
     )
-    return "".join(map(_escape_character, unicodedata.normalize("NFC", escaped)))
+    return "".join(map(_code_point_unless_in_fonts, unicodedata.normalize("NFC", escaped)))
 
 
-def _escape_character(character: str) -> str:
+def _code_point_unless_in_fonts(character: str) -> str:
     """Return a character unchanged if every font encoding has it, else as ``[U+XXXX]``."""
     parts = unicodedata.normalize("NFD", character)
     letter, marks = parts[0], parts[1:]

@@ -30,7 +30,7 @@ from pfbench.reporting.significance import SeedSample, median, significant_leade
 from pfbench.reporting.tables import Cell, Table, TableRow
 from pfbench.reporting.wording import (
     NOTES,
-    format_calls,
+    format_calls_in_table,
     format_integer,
     join_items,
     name_within_sentence,
@@ -107,11 +107,13 @@ def rank_algorithms(results: StudyResults) -> Ranking:
     They are ranked by the price of the study, or by the first kind of calls that the runs make.
     """
     price, measure = ranking_price(results), find_compared_measure(results)
-    panels = [score_panel(results, panel.equal_count_results, price) for panel in results.panels]
+    panels = [
+        score_panel(results, panel.truncated_to_common_budget, price) for panel in results.panels
+    ]
     scores = [[_score_algorithm(scored, measure) for scored in row] for row in panels]
     ranks = list(map(_rank_scores, scores))
     numbers = [[np.inf if rank is None else rank for rank in row] for row in ranks]
-    leaders = significant_leaders([_score_samples(row, measure) for row in panels], numbers)
+    leaders = significant_leaders([_ordinal_score_samples(row, measure) for row in panels], numbers)
     return [
         (
             panel,
@@ -256,7 +258,7 @@ def _score_algorithm(scored: ScoredAlgorithm, measure: str | None) -> Score:
     return (len(scored.calls), np.inf, round_as_printed(value)) if np.isfinite(value) else _NO_SCORE
 
 
-def _score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSample]:
+def _ordinal_score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSample]:
     """Return samples for rank tests: each run's score, replaced by a number in the same order."""
     scores = [_score_runs(scored, measure) for scored in row]
     every_score = np.concatenate([np.empty((0, 3)), *scores])
@@ -291,7 +293,7 @@ def _rank_group(
     counts = sorted(tuple(getattr(run.counts, kind) for kind in kinds) for run in group.runs)
     calls: Mapping[str, float] = dict.fromkeys(kinds, np.inf)
     if reached:
-        tuned = group.select_tuned_runs(reached[-1])
+        tuned = group.group_tuned_for_target(reached[-1])
         calls = {
             kind: ert(make_runtimes(tuned.traces, reached[-1], Cost.from_weights(kind)))
             for kind in kinds
@@ -313,7 +315,7 @@ def _rank_group(
 def _format_calls(ranked: RankedAlgorithm, kind: str) -> str:
     number = ranked.calls[kind]
     if np.isfinite(number):
-        return format_calls(number)
+        return format_calls_in_table(number)
     return f"> {format_integer(int(ranked.total_calls[kind]))}"
 
 

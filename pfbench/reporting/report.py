@@ -18,10 +18,10 @@ from pfbench.runs.execute import PlanOutcome, resolve_tuning
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Spec, Study
 from pfbench.runs.planning.suite import (
-    drop_methods_without_runs,
-    drop_methods_without_trials,
+    drop_methods_missing_any_run,
+    drop_methods_missing_any_trial,
     move_to_front,
-    restrict_to_labels,
+    restrict_untuned_to_labels,
     suite_labels,
     suite_runs,
     tuning_trial_runs,
@@ -264,7 +264,7 @@ def compare_with_suite(
     spec = replace(spec, name=name, title=f"{labels[0]} on {suite.name}")
     existing, full_list = suite_labels(spec), list[PlanOutcome]()
     if not rerun:
-        spec = drop_methods_without_trials(spec, labels, runs.find_cached)
+        spec = drop_methods_missing_any_trial(spec, labels, runs.find_cached)
 
     def search(spec: Spec, plans: Sequence[PlannedRun]) -> Sequence[PlanOutcome]:
         outcomes = runs.fetch(f"{name}, search", plans, tuning_trial_runs(spec, labels))
@@ -273,7 +273,7 @@ def compare_with_suite(
 
     spec = resolve_tuning(spec, search)
     if not rerun:
-        spec = drop_methods_without_runs(spec, labels, runs.find_cached)
+        spec = drop_methods_missing_any_run(spec, labels, runs.find_cached)
     spec, planned_runs = move_to_front(spec, labels), suite_runs(spec, labels)
     outcomes = runs.fetch(name, spec.runs(), planned_runs)
     own = [outcome for outcome in outcomes if outcome.plan in planned_runs]
@@ -301,7 +301,7 @@ def remove_fully_refused_methods(
     refused = {outcome.plan for outcome in outcomes if outcome.entry.run.status == Status.REFUSED}
     rest = [label for label in suite.study.labels if label not in protected_labels]
     unfit = [label for label in rest if suite_runs(suite, [label]) <= refused]
-    return restrict_to_labels(suite, {*suite.study.labels} - {*unfit}), unfit
+    return restrict_untuned_to_labels(suite, {*suite.study.labels} - {*unfit}), unfit
 
 
 def _refuse_unsuitable(suite: Spec, method: str, candidate_outcomes: Sequence[PlanOutcome]) -> None:
@@ -327,7 +327,7 @@ def figure_rates(results: StudyResults, rates: Sequence[RateLine]) -> list[tuple
     ]
 
 
-def claims_table(results: StudyResults, claims: Sequence[StatedClaim]) -> Table | None:
+def verified_claims_table(results: StudyResults, claims: Sequence[StatedClaim]) -> Table | None:
     """Return a table of the verified claims about a study's methods; None if there are none."""
     subject = [
         (label, claim)

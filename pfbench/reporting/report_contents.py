@@ -19,7 +19,7 @@ from pfbench.reporting.panels import FigureData, compute_figure
 from pfbench.reporting.report import MethodTheory, Report, RunEnvironment
 from pfbench.reporting.result_tables import compare_by_each_price, results_table, results_tables
 from pfbench.reporting.results import StudyResults, truncate_study
-from pfbench.reporting.tables import Table, count_table, early_endings_table
+from pfbench.reporting.tables import Table, early_endings_table, exact_counts_table
 from pfbench.reporting.tested_orderings import OrderingResult
 from pfbench.reporting.wording import format_significant, join_items, measure_label, pluralize
 from pfbench.runs.planning.study import Spec, Study
@@ -48,7 +48,7 @@ class ReportPart:
         return self.results.study
 
     @cached_property
-    def brief_sentences(self) -> list[str]:
+    def reversal_and_fewest_calls_sentences(self) -> list[str]:
         """Sentences on reversed published rankings, and on the methods with the fewest calls."""
         flips = ordering_text.sentences_on_reversed_rankings(self.ordering_results)
         return [*flips, *answer_sentences(self.comparisons)]
@@ -73,13 +73,13 @@ class ReportPart:
             return self.candidate_sentences
         return [
             *ordering_text.ordering_setup_sentences(self.study),
-            *self.brief_sentences,
+            *self.reversal_and_fewest_calls_sentences,
             *self.truncation_and_decrease_sentences,
             *tuning_effects.sentences_on_how_tuned(self.study),
         ]
 
     @property
-    def tuning_choice_table(self) -> Table | None:
+    def candidate_tuning_table(self) -> Table | None:
         """Table of the candidate's tuned parameters; None without candidate or tuning."""
         if self.front is None:
             return None
@@ -120,8 +120,8 @@ class ReportPart:
             self.ordering_verdict_table,
             ranking.table(self.results),
             *self.results_tables,
-            *tuning_effects.tuning_tables(self.study),
-            count_table(self.results),
+            *tuning_effects.choice_and_trial_tables(self.study),
+            exact_counts_table(self.results),
             self.incomplete_runs_table,
         ]
         return [table for table in tables if table is not None]
@@ -157,7 +157,7 @@ class ReportContents:
         return list(dict.fromkeys([*first, *labels]))
 
     @property
-    def date(self) -> str:
+    def creation_time_utc(self) -> str:
         """Time at which the report was created, as text in UTC."""
         return self.created.strftime("%Y-%m-%d %H:%M UTC")
 
@@ -179,7 +179,7 @@ class ReportContents:
             ("command", self.command),
             ("pfbench", self.version),
             ("commit", self.commit),
-            ("date", self.date),
+            ("date", self.creation_time_utc),
             ("runs", str(len(self.spec.runs()))),
             *durations,
             ("seeds", "; ".join(seeds)),
@@ -256,7 +256,7 @@ def seeds_in_words(study: Study) -> str:
     return join_items([str(seed) for seed in study.seeds])
 
 
-def interval_failure_sentence(results: StudyResults) -> str:
+def interval_error_sentence(results: StudyResults) -> str:
     """Return a sentence on the probability that a certified interval is wrong.
 
     The sentence is empty if the probability is 0.
@@ -283,4 +283,6 @@ def describe_machine() -> str:
 
 def _is_interval(results: StudyResults, measure: str) -> bool:
     name = f"{measure}_lower"
-    return any((g.traces.column(name) < g.traces.column(measure)).any() for g in results)
+    return any(
+        (g.traces.stacked_column(name) < g.traces.stacked_column(measure)).any() for g in results
+    )

@@ -18,7 +18,7 @@ from pfbench.reporting.runtimes import PRODUCTS, Cost
 from pfbench.reporting.seed_curves import FinalSummary
 from pfbench.reporting.significance import seed_warning
 from pfbench.reporting.tables import Table, TableRow
-from pfbench.reporting.wording import AXES, NOTES, format_calls, name_within_sentence
+from pfbench.reporting.wording import AXES, NOTES, format_calls_in_table, name_within_sentence
 
 CSV_HEAD = "problem,setting,algorithm,price,measure,target,expected,low,high,hits,runs,standing"
 
@@ -80,7 +80,7 @@ def results_table(
             label = scored.group.label
             if labels is None or label in labels:
                 last = (_summarise_last_value(scored, measure) for measure in displayed)
-                cells = [rank, *scored.calls_until_targets, *last]
+                cells = [rank, *scored.expected_calls_unless_free, *last]
                 best = frozenset(k for k, leader in enumerate(leaders, 1) if leader == index)
                 rows.append(TableRow(panel.panel.title, label, cells, best))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
@@ -112,7 +112,9 @@ def _table_note(comparison: Comparison, include_last_values: bool) -> str:
 
 def _describe_budget(comparison: Comparison) -> str:
     budgets = {
-        ", ".join(f"{format_calls(limit)} {kind.upper()}" for kind, limit in panel.limits.items())
+        ", ".join(
+            f"{format_calls_in_table(limit)} {kind.upper()}" for kind, limit in panel.limits.items()
+        )
         for panel in comparison.results.panels
     }
     if budgets == {""}:
@@ -124,7 +126,7 @@ def _describe_budget(comparison: Comparison) -> str:
 
 def _summarise_last_value(algorithm: ScoredAlgorithm, measure: str) -> FinalSummary:
     values = algorithm.last_values[measure]
-    return FinalSummary.from_values(algorithm.median(measure), values, values.size)
+    return FinalSummary.from_values(algorithm.median_last_value(measure), values, values.size)
 
 
 def results_csv(comparisons: Sequence[Comparison]) -> str:
@@ -160,7 +162,7 @@ def _csv_lines_by_target(
     """Yield the CSV lines with one algorithm's expected calls, one for each target."""
     scored, price = panel.algorithms[algorithm_index], str(comparison.price)
     columns = zip(
-        comparison.targets, scored.calls_until_targets, panel.leader_by_target, strict=True
+        comparison.targets, scored.expected_calls_unless_free, panel.leader_by_target, strict=True
     )
     for target, cost, leader in columns:
         if cost is not None:

@@ -20,7 +20,7 @@ from pfbench.reporting.seed_curves import SeedTraces
 from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
-from pfbench.runs.planning.tune import Setting
+from pfbench.runs.planning.tune import StudySetting
 
 if TYPE_CHECKING:
     from pfbench.runs.storage.serialization import StoredRun
@@ -78,7 +78,7 @@ class RunGroup:
         if is_computed or not self.best_known or set(self.best_known) == {None}:
             return traces
         best_values = np.array(self.best_known, dtype=float)  # NaN for None
-        values = traces.column(OBJECTIVE) - best_values[traces.run_of_row]
+        values = traces.stacked_column(OBJECTIVE) - best_values[traces.run_of_row]
         return traces.with_column(SUBOPTIMALITY, values)
 
     @cached_property
@@ -86,12 +86,12 @@ class RunGroup:
         """Whether the runs are equal for all seeds."""
         return self.traces.is_deterministic
 
-    def select_tuned_runs(self, target: Stop) -> "RunGroup":
+    def group_tuned_for_target(self, target: Stop) -> "RunGroup":
         """Return the runs that were tuned for the given target, or this group if no run was."""
         return next((part for stop, part in self.groups_by_target if stop == target), self)
 
     @property
-    def groups_by_tuning(self) -> "list[RunGroup]":
+    def groups_by_tuning_target(self) -> "list[RunGroup]":
         """Groups of the algorithm's runs by the targets of their tuning; this group comes last."""
         groups = {part.plans: part for _, part in self.groups_by_target if part.plans != self.plans}
         return [*groups.values(), self]
@@ -136,10 +136,10 @@ class SettingResults:
     @cached_property
     def limits(self) -> Limits:
         """Common budget of the runs."""
-        return common_limits(plan for group in self.groups for plan in group.plans)
+        return least_budget_by_kind(plan for group in self.groups for plan in group.plans)
 
     @cached_property
-    def equal_count_results(self) -> "SettingResults":
+    def truncated_to_common_budget(self) -> "SettingResults":
         """Results of this panel, with all runs truncated to their common budget."""
         groups = tuple(_truncate_group(group, self.limits) for group in self.groups)
         return replace(self, groups=groups)
@@ -209,7 +209,7 @@ def group_results(study: Study, stored_runs: "Mapping[PlannedRun, StoredRun]") -
 def _make_groups(
     study: Study,
     problem: LabelledSelector,
-    setting: Setting,
+    setting: StudySetting,
     stored_runs: "Mapping[PlannedRun, StoredRun]",
 ) -> Iterator[RunGroup]:
     def make_group(label: str, plans: tuple[PlannedRun, ...]) -> RunGroup:
@@ -253,7 +253,7 @@ def _read_guarantee(entry: "StoredRun") -> tuple[str, float] | None:
     return str(promised["measure"]), float(promised["value"])
 
 
-def _setting_title(study: Study, problem: LabelledSelector, setting: Setting) -> str:
+def _setting_title(study: Study, problem: LabelledSelector, setting: StudySetting) -> str:
     group = [problem.label] if len(study.problems) > 1 else []
     group += [setting.title] if len(study.settings) > 1 else []
     return ", ".join(group) or setting.title or problem.label
@@ -264,7 +264,9 @@ def _setting_title(study: Study, problem: LabelledSelector, setting: Setting) ->
 
 def truncate_study(results: StudyResults) -> StudyResults:
     """Return a study's results, with the runs on each problem truncated to a common budget."""
-    return replace(results, panels=tuple(panel.equal_count_results for panel in results.panels))
+    return replace(
+        results, panels=tuple(panel.truncated_to_common_budget for panel in results.panels)
+    )
 
 
 def _truncate_group(group: RunGroup, limits: Limits) -> RunGroup:
@@ -277,7 +279,7 @@ def _truncate_group(group: RunGroup, limits: Limits) -> RunGroup:
     return replace(group, runs=runs, groups_by_target=parts)
 
 
-def common_limits(plans: Iterable[PlannedRun]) -> Limits:
+def least_budget_by_kind(plans: Iterable[PlannedRun]) -> Limits:
     """Return, for each kind of oracle calls, the least budget of any planned run.
 
     If a spec gives all its runs one budget, the result is that budget, and does not depend on
@@ -290,7 +292,7 @@ def common_limits(plans: Iterable[PlannedRun]) -> Limits:
     return common_limits
 
 
-def limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
+def truncation_limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
     """Return, for each planned run, the common budgets to which it is truncated.
 
     There is one budget for each problem and setting to which the run belongs.
@@ -300,7 +302,7 @@ def limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
         for problem, setting in product(study.problems, study.settings):
             planned = [study.plans_by_target(problem, entry, setting) for entry in study.algorithms]
             hardest = (plan for by_target in planned for plan in [*by_target.values()][-1])
-            limits = common_limits(hardest)
+            limits = least_budget_by_kind(hardest)
             groups = (plans for by_target in planned for plans in by_target.values())
             for plan in {plan for plans in groups for plan in plans}:
                 results.setdefault(plan, []).append(limits)
@@ -342,5 +344,5 @@ def first_row_beyond_limits(run: Run, limits: Limits) -> int:
     traces = SeedTraces.from_runs([run])
     is_exceeded = np.zeros(len(run.rows), dtype=bool)
     for name, limit in limits.items():
-        is_exceeded |= traces.column(name) > limit
+        is_exceeded |= traces.stacked_column(name) > limit
     return int(is_exceeded.argmax()) if is_exceeded.any() else len(run.rows)

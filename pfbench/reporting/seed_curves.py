@@ -70,7 +70,7 @@ class MedianBand:
 
 
 @dataclass(frozen=True)
-class RunEnding:
+class UnplannedRunEnding:
     """Last point of a run that did not end as planned, with its seed and status."""
 
     x: float
@@ -98,7 +98,7 @@ class FinalSummary:
         return cls(median, float(finite.min()), float(finite.max()), finite.size, planned_runs)
 
     def __str__(self) -> str:
-        return " ".join([self.median_text, *self.extent_texts])
+        return " ".join([self.median_text, *self.range_and_count_texts])
 
     @property
     def median_text(self) -> str:
@@ -106,7 +106,7 @@ class FinalSummary:
         return format_significant(self.median) if math.isfinite(self.median) else MISSING_MARK
 
     @property
-    def extent_texts(self) -> list[str]:
+    def range_and_count_texts(self) -> list[str]:
         """Range of the final values and, if some are missing, the number of values, as texts."""
         texts = []
         if self.runs > 1:
@@ -151,13 +151,13 @@ class SeedTraces:
         """Return the traces of some runs."""
         columns = tuple(dict.fromkeys(name for run in runs for name in run.columns))
         run_of_row = np.repeat(np.arange(len(runs)), [len(run.rows) for run in runs])
-        numbers = _find_stack([run.rows for run in runs])
+        numbers = _find_traces_array([run.rows for run in runs])
         if numbers is None or any(run.columns != columns for run in runs):
             parts = [_complete_columns(run, columns) for run in runs]
             numbers = np.concatenate([np.empty((0, len(columns))), *parts])
         return cls(runs, columns, numbers, run_of_row)
 
-    def column(self, name: str) -> Array:
+    def stacked_column(self, name: str) -> Array:
         """Return a column of all rows; all values are NaN if no trace has the column."""
         if name not in self.columns:
             return np.full(len(self.numbers), np.nan)
@@ -172,7 +172,7 @@ class SeedTraces:
         """Return the traces with only the rows for which `rows` is true."""
         return replace(self, numbers=self.numbers[rows], run_of_row=self.run_of_row[rows])
 
-    def find_first_rows(self, rows: "npt.NDArray[np.bool_]") -> Integers:
+    def first_rows_or_minus_one(self, rows: "npt.NDArray[np.bool_]") -> Integers:
         """Return, for each run, the index of its first row for which `rows` is true, or -1."""
         indices = np.flatnonzero(rows)
         runs, first = np.unique(self.run_of_row[indices], return_index=True)
@@ -182,10 +182,12 @@ class SeedTraces:
 
     def find_first_rows_within(self, target: Stop) -> Integers:
         """Return, for each run, the index of its first row that reaches a target, or -1."""
-        values = self.column(target.measure)
-        return self.find_first_rows((-np.inf < values) & (values <= target.target))  # never if NaN
+        values = self.stacked_column(target.measure)
+        return self.first_rows_or_minus_one(
+            (-np.inf < values) & (values <= target.target)
+        )  # never if NaN
 
-    def find_last_rows(self, rows: "npt.NDArray[np.bool_]") -> Integers:
+    def last_rows_or_minus_one(self, rows: "npt.NDArray[np.bool_]") -> Integers:
         """Return, for each run, the index of its last row for which `rows` is true, or -1."""
         indices = np.flatnonzero(rows)
         result = np.full(len(self.runs), -1)
@@ -215,14 +217,14 @@ class SeedTraces:
 
     def final_values(self, measure: str) -> Array:
         """Return the last recorded value of each run; infinite if the run did not complete."""
-        values = self.column(measure)
-        last = self.find_last_rows(~np.isnan(values))
+        values = self.stacked_column(measure)
+        last = self.last_rows_or_minus_one(~np.isnan(values))
         return np.where(self.is_completed, np.append(values, np.inf)[last], np.inf)
 
     def final_summary(self, measure: str) -> FinalSummary:
         """Return statistics of the last finite values of the completed runs."""
-        values = self.column(measure)
-        last = self.find_last_rows(np.isfinite(values))
+        values = self.stacked_column(measure)
+        last = self.last_rows_or_minus_one(np.isfinite(values))
         ends = values[last[self.is_completed & (last >= 0)]].clip(-LARGEST, LARGEST)
         median = float(np.median(ends)) if ends.size else math.nan
         return FinalSummary.from_values(median, ends, len(self.runs))
@@ -230,7 +232,7 @@ class SeedTraces:
     def start_values(self, measure: str) -> Array:
         """Return the values at the start of the runs that have a finite value there."""
         first = np.unique(self.run_of_row, return_index=True)[1]
-        values = self.column(measure)[first]
+        values = self.stacked_column(measure)[first]
         return values[np.isfinite(values)]
 
     def median_start_value(self, measure: str) -> float:
@@ -276,7 +278,7 @@ class SeedTraces:
         low, median, high = percentile(values, [ends_of_band[0], 50, ends_of_band[1]], axis=0)
         return MedianBand(np.maximum.accumulate(grid), median, low, high, number)
 
-    def early_endings(self, axis: str, measure: str) -> list[RunEnding]:
+    def unplanned_endings(self, axis: str, measure: str) -> list[UnplannedRunEnding]:
         """Return the last points of the runs that did not end as planned."""
         early = [k for k, run in enumerate(self.runs) if run.status not in AS_PLANNED]
         if not early:
@@ -285,7 +287,9 @@ class SeedTraces:
         last = np.full(len(self.runs), -1)
         last[run_of_point] = np.arange(x.size)
         return [
-            RunEnding(float(x[last[k]]), float(y[last[k]]), self.runs[k].seed, self.runs[k].status)
+            UnplannedRunEnding(
+                float(x[last[k]]), float(y[last[k]]), self.runs[k].seed, self.runs[k].status
+            )
             for k in early
             if last[k] >= 0
         ]
@@ -296,7 +300,7 @@ class SeedTraces:
         Return None if the runs differ, or have no row. As seconds always differ, their median over
         the runs is returned.
         """
-        iterations, calls = self.column("iteration"), self.column(axis)
+        iterations, calls = self.stacked_column("iteration"), self.stacked_column(axis)
         order = np.argsort(iterations, kind="stable")
         recorded, first = np.unique(iterations[order], return_index=True)
         if not recorded.size:
@@ -315,7 +319,7 @@ class SeedTraces:
         Of several rows of a run at one x, only the last is included. Values beyond `LARGEST` are
         clipped to it.
         """
-        x, y = self.column(axis), self.column(measure)
+        x, y = self.stacked_column(axis), self.stacked_column(measure)
         finite = np.isfinite(y)
         x, y, run_of_point = x[finite], y[finite], self.run_of_row[finite]
         last = np.ones(x.size, bool)
@@ -326,7 +330,7 @@ class SeedTraces:
 Rows = Sequence[tuple[Any, ...]]
 
 
-def stack_rows(traces: Sequence[Rows]) -> Sequence[Rows]:
+def join_rows(traces: Sequence[Rows]) -> Sequence[Rows]:
     """Return the rows of several traces as parts of one array, which takes less memory.
 
     Rows that are no arrays, or have different columns, are returned unchanged.
@@ -339,7 +343,7 @@ def stack_rows(traces: Sequence[Rows]) -> Sequence[Rows]:
     return [TraceRows(part, arrays[0].integer_columns) for part in np.split(stack, ends[:-1])]
 
 
-def _find_stack(traces: Sequence[Rows]) -> Array | None:
+def _find_traces_array(traces: Sequence[Rows]) -> Array | None:
     """Return the array of which the traces are all parts, in this order, if there is one."""
     recorded = [rows for rows in traces if len(rows)]
     arrays = [rows.numbers for rows in recorded if isinstance(rows, TraceRows)]

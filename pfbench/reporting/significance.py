@@ -37,7 +37,7 @@ class SeedSample(NamedTuple):
 Pair = tuple[SeedSample, SeedSample]
 
 
-def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
+def significant_sides(pairs: Sequence[Pair]) -> list[int]:
     """Return, for each pair of samples, which of the two is significantly smaller.
 
     The result is -1 for the first, 1 for the second, and 0 for neither. Holm's correction is over
@@ -81,7 +81,7 @@ def significant_leaders(
         for number, other in enumerate(row)
         if number != first and other.values.size
     ]
-    sides = compare_pairs([pair for _, pair in tests])
+    sides = significant_sides([pair for _, pair in tests])
     undecided = {index for (index, _), side in zip(tests, sides, strict=True) if side >= 0}
     return [None if index in undecided else first for index, first in enumerate(best)]
 

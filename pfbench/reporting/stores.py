@@ -17,14 +17,14 @@ from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import selector_or_name_equals
 from pfbench.reporting.report import Report, collect_report
-from pfbench.reporting.seed_curves import stack_rows
+from pfbench.reporting.seed_curves import join_rows
 from pfbench.reporting.wording import pluralize
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import Run, Stop, list_measures
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec_text import make_labels
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
-from pfbench.runs.planning.tune import Setting
+from pfbench.runs.planning.tune import StudySetting
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.serialization import Record, StoredRun, decode_metadata, make_stored_run
 from pfbench.runs.storage.store import Store
@@ -45,7 +45,7 @@ class StoredStudy(Study):
     stored_runs: Mapping[tuple[str, str], tuple[PlannedRun, ...]] = field(default_factory=dict)
 
     def plans_by_target(
-        self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
+        self, problem: LabelledSelector, algorithm: LabelledSelector, setting: StudySetting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
         """Return the stored runs of an algorithm on a problem, for every target.
 
@@ -171,7 +171,7 @@ def _make_outcomes(
     planned: Sequence[tuple[PlannedRun, StoredRun]], shared: dict[str, Any]
 ) -> Iterator[PlanOutcome]:
     """Yield the runs of one algorithm on one problem, with their traces in one array."""
-    trace_rows = stack_rows([entry.run.rows for _, entry in planned])
+    trace_rows = join_rows([entry.run.rows for _, entry in planned])
     for (plan, entry), rows in zip(planned, trace_rows, strict=True):
         run = replace(entry.run, columns=_share(entry.run.columns, shared), rows=rows)
         yield PlanOutcome(plan, replace(entry, run=run))
@@ -210,7 +210,7 @@ def _make_study(
         introduction=description,
         problems=_label_selectors({problem for problem, _ in planned_runs}),
         algorithms=_label_selectors({algorithm for _, algorithm in planned_runs}),
-        settings=(Setting("", {}),),
+        settings=(StudySetting("", {}),),
         seeds=tuple(sorted({seed for _, _, seed in outcomes})),
         measures=measures,
         recorded_measures=measures,
@@ -318,7 +318,10 @@ def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
     StorageError
         If the system does not permit reading a file.
     """
-    (first, lost), (second, runs) = _runs_by_plan(old_store), _runs_by_plan(new_store)
+    (first, lost), (second, runs) = (
+        _runs_and_damage_by_plan(old_store),
+        _runs_and_damage_by_plan(new_store),
+    )
     both = [plan for plan in first if plan in second]
     changes = [list(_run_differences(first[plan], second[plan])) for plan in sorted(both)]
     changed = sum(map(bool, changes))
@@ -332,7 +335,7 @@ def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
     )
 
 
-def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
+def _runs_and_damage_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
     """Return the stored runs by plan, as JSON records, and the number of damaged entries."""
     listing = store.listing()
     runs: dict[str, Mapping[str, Any]] = {}

@@ -16,7 +16,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.reporting.panels import AxisScale, FigureData, format_short, line_style
+from pfbench.reporting.panels import AxisScale, FigureData, format_with_si_suffix, line_style
 from pfbench.reporting.seed_curves import MedianBand
 from pfbench.reporting.wording import AXES, measure_label
 
@@ -287,7 +287,7 @@ def _set_x_limits_and_ticks(axes: "Axes", min_x: float, max_x: float, *, log: bo
     else:
         axes.set_xlim(0.0, 1.02 * max_x or 1.0)
         axes.locator_params(axis="x", nbins=3)
-    axes.xaxis.set_major_formatter(lambda x, _: format_short(x))
+    axes.xaxis.set_major_formatter(lambda x, _: format_with_si_suffix(x))
 
 
 def break_label(name: str) -> str:

@@ -166,7 +166,7 @@ class Table:
 # --- counts ---------------------------------------------------------------------------------------
 
 
-def count_table(results: StudyResults) -> Table:
+def exact_counts_table(results: StudyResults) -> Table:
     """Return a table of the exact counts of every algorithm at every setting."""
     rows = []
     for panel, group in results.iterate_groups():
@@ -223,7 +223,7 @@ def run_table(results: StudyResults) -> Table:
     rows: list[TableRow] = []
     total = len(results.runs)
     for panel, group in results.iterate_groups():
-        pairs = (zip(part.plans, part.runs, strict=True) for part in group.groups_by_tuning)
+        pairs = (zip(part.plans, part.runs, strict=True) for part in group.groups_by_tuning_target)
         for index, (plan, run) in enumerate(chain.from_iterable(pairs)):
             if total > MANY and index and has_ended_as_planned(plan, run):
                 continue

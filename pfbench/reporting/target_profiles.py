@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.reporting import svg
 from pfbench.reporting.candidate_front import CandidateAgainstRivals
 from pfbench.reporting.comparison import Comparison
-from pfbench.reporting.panels import format_short, line_style
+from pfbench.reporting.panels import format_with_si_suffix, line_style
 from pfbench.reporting.runtimes import CumulativeShare, ecdf
 from pfbench.reporting.wording import AXES
 
@@ -106,7 +106,7 @@ def layout_share_axes(axes: "Axes", low: float, high: float, title: str) -> None
         powers = range(math.ceil(math.log10(low)) - 1, math.floor(math.log10(high)) + 1)
         ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
     ticks = [tick for tick in ticks if low <= tick <= high]
-    axes.set_xticks(ticks, [format_short(tick) for tick in ticks])
+    axes.set_xticks(ticks, [format_with_si_suffix(tick) for tick in ticks])
 
 
 def powers_of_ten(low: float, high: float) -> list[float]:
@@ -152,7 +152,7 @@ def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
         points, share = [(0.0, 0.0)], 0.0
         for calls in steps.get(label, ()):
             points.append((y_position(calls), share))
-            share += 1.0 / front.pair_count
+            share += 1.0 / front.panel_target_count
             points.append((y_position(calls), share))
         points.append((1000.0, share))
         text = " ".join(f"{x:.1f},{400.0 * (1.0 - y):.1f}" for x, y in points)
@@ -161,7 +161,7 @@ def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
     highlights = front.methods_in_colour
     grey = [line(label, None) for label in steps if label not in highlights]
     coloured = [line(label, number) for number, label in enumerate(highlights)]
-    ticks = [(y_position(tick), format_short(tick)) for tick in powers_of_ten(low, high)]
+    ticks = [(y_position(tick), format_with_si_suffix(tick)) for tick in powers_of_ten(low, high)]
     return ProfileGraphic([*grey, *reversed(coloured)], ticks, _axis_title(front))
 
 
@@ -181,7 +181,7 @@ def draw_profile(front: CandidateAgainstRivals) -> svg.DeferredDrawing:
                 wide = 2.2 if label in front.candidate_labels else 1.1
                 style = {"color": look.color, "dashes": look.dash or (1, 0), "linewidth": wide}
             calls = [low, *steps.get(label, ()), high]
-            share = [k / front.pair_count for k in range(len(calls) - 1)]
+            share = [k / front.panel_target_count for k in range(len(calls) - 1)]
             axes.step(calls, [*share, share[-1]], where="post", **style)
         layout_share_axes(axes, low, high, _axis_title(front))
         axes.set_ylabel("share of pairs reached")

@@ -85,7 +85,7 @@ class OrderingPair:
     is_too_short_to_time: bool = False
     is_at_start: tuple[bool, bool] = (False, False)
 
-    def p_value_for_side(self, side: int) -> float:
+    def p_value_or_two_minus_p(self, side: int) -> float:
         """Return the pair's p-value p if `side` is the better side, else 2 - p."""
         return self.p_value if self.better_side == side else 2.0 - self.p_value
 
@@ -127,7 +127,7 @@ class OrderingUnit:
     def gives_positive_cost(self, group: RunGroup) -> bool:
         """Return whether a group's runs have a positive cost, or the cost includes seconds."""
         price = self.prices[group.label]
-        return self.is_timed or bool((price.totals(group.traces) > 0.0).any())
+        return self.is_timed or bool((price.whole_run_costs(group.traces) > 0.0).any())
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def test_orderings(results: StudyResults) -> list[OrderingResult]:
     if not study.orderings:
         return []
     equal = truncate_study(results)
-    units = [(panel, _make_units(equal, panel)) for panel in equal.panels]
+    units = [(panel, _cost_units_by_key(equal, panel)) for panel in equal.panels]
     by_ordering: list[list[OrderingResult]] = [[] for _ in study.orderings]
     for key in dict.fromkeys(key for _, of_panel in units for key in of_panel):
         tested = [
@@ -198,7 +198,7 @@ def test_orderings(results: StudyResults) -> list[OrderingResult]:
     return [result for results in by_ordering for result in results]
 
 
-def _make_units(results: StudyResults, panel: SettingResults) -> dict[str, OrderingUnit]:
+def _cost_units_by_key(results: StudyResults, panel: SettingResults) -> dict[str, OrderingUnit]:
     """Return the units of cost in which rankings are tested on one problem, by key.
 
     The units of the spec come first, then the counts of pfbench.
@@ -265,17 +265,19 @@ def _decide_pair(
     ]
     by_second = list(zip(*by_first, strict=True))
     ahead, behind = _best_variant_pair(by_first, -1), _best_variant_pair(by_second, 1)
-    p_ahead = len(first_forms) * ahead.p_value_for_side(-1)
-    flipped = len(second_forms) * behind.p_value_for_side(1) < p_ahead
+    p_ahead = len(first_forms) * ahead.p_value_or_two_minus_p(-1)
+    flipped = len(second_forms) * behind.p_value_or_two_minus_p(1) < p_ahead
     pair, side, tried = (behind, 1, len(second_forms)) if flipped else (ahead, -1, len(first_forms))
     p = min(1.0, tried * pair.p_value)
-    last = max((pair for pairs in by_second for pair in pairs), key=lambda p: p.p_value_for_side(1))
+    last = max(
+        (pair for pairs in by_second for pair in pairs), key=lambda p: p.p_value_or_two_minus_p(1)
+    )
     return replace(
         pair,
         # Where each has a form that the other does not beat, nothing is told.
         better_side=side if pair.better_side == side else 0,
         p_value=p,
-        every_form_p_value=min(1.0, last.p_value_for_side(1)) if flipped else p,
+        every_form_p_value=min(1.0, last.p_value_or_two_minus_p(1)) if flipped else p,
         least_certain_form=last.second if flipped else "",
     )
 
@@ -288,16 +290,16 @@ def _best_variant_pair(rows: Sequence[Sequence[OrderingPair]], side: int) -> Ord
     """
     own, other = (0, 1) if side < 0 else (1, 0)
     strongest = (
-        max(row, key=lambda pair: (pair.p_value_for_side(side), -pair.values[other]))
+        max(row, key=lambda pair: (pair.p_value_or_two_minus_p(side), -pair.values[other]))
         for row in rows
     )
-    return min(strongest, key=lambda pair: (pair.p_value_for_side(side), pair.values[own]))
+    return min(strongest, key=lambda pair: (pair.p_value_or_two_minus_p(side), pair.values[own]))
 
 
 def _test_pair(
     ordering: PublishedOrdering, group: RunGroup, other: RunGroup, cost_unit: OrderingUnit
 ) -> OrderingPair:
-    x, y, spent = _pair_samples_and_calls_spent(ordering, group, other, cost_unit)
+    x, y, spent = _two_samples_and_common_cost(ordering, group, other, cost_unit)
     values = median(x), median(y)
     unmoved = (
         _stays_at_start(ordering, group, values[0]),
@@ -316,7 +318,7 @@ def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) 
     return ordering.target is None and bool(starts.size) and math.isclose(value, median(starts))
 
 
-def _pair_samples_and_calls_spent(
+def _two_samples_and_common_cost(
     ordering: PublishedOrdering, item: RunGroup, other: RunGroup, cost_unit: OrderingUnit
 ) -> tuple[Array, Array, float]:
     """Return two methods' values in each run, and the cost at which the methods are compared."""
@@ -324,7 +326,7 @@ def _pair_samples_and_calls_spent(
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)
         x, y = (
-            make_runtimes(group.select_tuned_runs(target).traces, target, price).calls
+            make_runtimes(group.group_tuned_for_target(target).traces, target, price).calls
             for group, price in groups
         )
         return x, y, max(median(x), median(y))
@@ -332,7 +334,9 @@ def _pair_samples_and_calls_spent(
     def values_within(limit: float) -> list[Array]:
         return [_final_values_within(g, ordering.measure, price, limit) for g, price in groups]
 
-    ended = [price.totals(group.traces)[group.traces.is_completed] for group, price in groups]
+    ended = [
+        price.whole_run_costs(group.traces)[group.traces.is_completed] for group, price in groups
+    ]
     limit = float(np.concatenate(ended).min(initial=math.inf))
     limit = limit if math.isfinite(limit) else 0.0  # no run completed
     x, y = values_within(limit)

@@ -38,7 +38,7 @@ def _list_finished_tunings(study: Study, labels: Collection[str] | None = None) 
 
     If `labels` is given, only the searches of methods with these tuned labels are returned.
     """
-    choices = {choice.key: choice for choice in study.choices}
+    choices = {choice.key_without_target: choice for choice in study.choices}
     return [
         _Search(problem.label, title, method, choice)
         for problem, method, setting in (study.iterate_tuned_methods() if study.tune else ())
@@ -80,7 +80,7 @@ def _describe_targets(tune: TuningPlan) -> str:
     return levels[0] if len(levels) == 1 else f"{join_items(levels)}, separately for each,"
 
 
-def tuning_tables(study: Study) -> list[Table]:
+def choice_and_trial_tables(study: Study) -> list[Table]:
     """Return tables of the chosen parameters and of all trials; empty if no method was tuned."""
     if study.tune is None or not study.choices:
         return []
@@ -117,7 +117,7 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
                 ", ".join(choice.parameters_at_ends(index)) or None,
                 len(calls),
                 len(reached),
-                _round_calls(best.expected_calls[index]),
+                _round_calls_as_printed(best.expected_calls[index]),
                 spread,
                 _finite(best.last_values[index]),
                 search.total_calls,
@@ -142,7 +142,7 @@ def _all_trials_table(study: Study, tune: TuningPlan) -> Table:
         for trial in search.choice.trials:
             cells: list[Cell] = [setting_title(trial.values)]
             for hits, calls in zip(trial.hits, trial.expected_calls, strict=True):
-                cells += [f"{hits} of {len(tune.seeds)}", _round_calls(calls)]
+                cells += [f"{hits} of {len(tune.seeds)}", _round_calls_as_printed(calls)]
             to = [
                 f"{target.target:g}"
                 for target, item in zip(tune.targets, best, strict=True)
@@ -180,7 +180,7 @@ def choices_as_json(study: Study, labels: Collection[str]) -> list[dict[str, Any
     ]
 
 
-def _round_calls(value: float) -> int | float | None:
+def _round_calls_as_printed(value: float) -> int | float | None:
     """Return expected calls rounded as in tables.
 
     Numbers from 100 on are whole, and smaller ones have three significant digits.

@@ -68,7 +68,7 @@ def round_as_printed(number: float) -> float:
     return float(round(number)) if number >= 100 else float(f"{number:.2e}")
 
 
-def format_calls(number: float) -> str:
+def format_calls_in_table(number: float) -> str:
     """Return a number of calls as text, rounded as tables print it; infinity becomes ``∞``."""
     if math.isinf(number):
         return NEVER_REACHED

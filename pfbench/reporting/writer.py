@@ -16,7 +16,7 @@ from pfbench.base.files import check_writable
 from pfbench.reporting import ordering_text, page_data, report_contents, svg, tables, tuning_effects
 from pfbench.reporting.panels import line_style
 from pfbench.reporting.paper_table import paper_table
-from pfbench.reporting.report import Report, claims_table
+from pfbench.reporting.report import Report, verified_claims_table
 from pfbench.reporting.result_tables import results_csv
 from pfbench.reporting.seed_curves import FinalSummary
 from pfbench.reporting.target_profiles import draw_profile, draw_target_profiles, page_profile
@@ -38,7 +38,7 @@ def html_page(report: report_contents.ReportContents) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_escape_plain_text,
+        finalize=_escape_strings_for_page,
     )
     environment.filters |= {
         "anchor": anchor,
@@ -49,13 +49,13 @@ def html_page(report: report_contents.ReportContents) -> str:
     }
     modules = ordering_text, report_contents, tables, tuning_effects
     environment.globals |= {module.__name__.rpartition(".")[2]: module for module in modules}
-    environment.globals["claims_table"] = claims_table
+    environment.globals["verified_claims_table"] = verified_claims_table
     environment.tests |= {"numeric": tables.is_numeric}
     studies = [(part.results, part.figure) for part in report.parts]
     rates = report.theory.rates
     data = page_data.figure_data_json(report.spec, studies, report.labels_in_colour_order, rates)
     values: dict[str, Any] = vars(report) | {
-        "date": report.date,
+        "date": report.creation_time_utc,
         "words": WORDS,
         "provenance": report.provenance(),
         "styles": [line_style(number) for number in range(len(report.labels_in_colour_order))],
@@ -67,7 +67,7 @@ def html_page(report: report_contents.ReportContents) -> str:
     return environment.from_string(_load_asset("report.html.j2")).render(values)
 
 
-def _escape_plain_text(value: Any) -> Any:
+def _escape_strings_for_page(value: Any) -> Any:
     """Return a plain string escaped for the page, and other values unchanged."""
     plain = isinstance(value, str) and not hasattr(value, "__html__")
     return escape_hidden(value, "\n\t") if plain else value
@@ -99,18 +99,20 @@ def _table_bodies(table: tables.Table) -> Any:
     return Markup("".join(parts))
 
 
-def _html_cell(value: tables.Cell, is_best: bool, is_counted: bool) -> str:
+def _html_cell(value: tables.Cell, is_best: bool, greys_zero: bool) -> str:
     """Return a table cell as HTML; a count of zero is shown in grey."""
     best = " best" if is_best else ""
     if isinstance(value, FinalSummary):
-        extents = [f'<span class="extent">{_html(text)}</span>' for text in value.extent_texts]
+        extents = [
+            f'<span class="extent">{_html(text)}</span>' for text in value.range_and_count_texts
+        ]
         return f'<td class="number{best}">{_html(value.median_text)}{"".join(extents)}</td>'
     text = _html(tables.format_cell(value))
     if isinstance(value, tables.ShellCommand):
         return f'<td class="command"><code>{text}</code></td>'
     if isinstance(value, str):
         return f'<td class="text">{text}</td>'
-    zero = " zero" if value is None or (is_counted and value == 0 and type(value) is int) else ""
+    zero = " zero" if value is None or (greys_zero and value == 0 and type(value) is int) else ""
     return f'<td class="number{best}{zero}">{text}</td>'
 
 

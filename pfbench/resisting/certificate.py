@@ -18,7 +18,7 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import DataError
-from pfbench.base.files import atomic_write, translate_os_errors
+from pfbench.base.files import as_storage_errors, atomic_write
 from pfbench.problems.chain_bounds import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
 from pfbench.resisting import replay
@@ -173,7 +173,7 @@ def certify(
     findings = []
     if first.counts() != ledger:
         findings.append(_describe_uncounted(first.counts(), ledger))
-    if first.digest() != second.digest():
+    if first.exchange_digest() != second.exchange_digest():
         findings.append("the algorithm is random: a second run with another random stream differs.")
     return build_outcome(contestant, fixed, transcript, ledger, seed, findings)
 
@@ -208,7 +208,7 @@ def build_outcome(
     refusals = list(dict.fromkeys((*findings, *_certification_obstacles(answers, queries, skew))))
     leaves = "" if queries.departure else _describe_span_violation(queries)
     counted = "gradient" if leaves else "lo"
-    lower = answers.minimum(T, counted) / D
+    lower = answers.min_gap_before_call(T, counted) / D
     if lower < GAP:
         calls = {"lo": "LO calls", "gradient": "gradient queries"}[counted]
         refusals.append(f"the gap falls to {lower:.3g} D, below {GAP} D, before {T} {calls}.")
@@ -219,7 +219,7 @@ def build_outcome(
         seed=seed,
         smoothness=chain_smoothness(),
         paper_smoothness=PAPER_SMOOTHNESS,
-        directions_digest=transcript.directions_digest(),
+        directions_digest=transcript.chain_directions_digest(),
         orthonormality_error=skew,
         counts=queries.ledger or ledger_counts,
         queries=answers.queries,
@@ -237,7 +237,7 @@ def build_outcome(
 
 
 def _certification_obstacles(
-    answers: replay.AnswerCheck, queries: replay.ReplayBackend, skew: float
+    answers: replay.AnswerCheck, queries: replay.RecordedAnswersBackend, skew: float
 ) -> list[str]:
     refusals = []
     if not skew <= ORTHONORMAL:
@@ -255,7 +255,7 @@ def _certification_obstacles(
     return refusals
 
 
-def _describe_span_violation(queries: replay.ReplayBackend) -> str:
+def _describe_span_violation(queries: replay.RecordedAnswersBackend) -> str:
     if queries.counts().po:
         why = "the algorithm projects, so its points are not determined by LO outputs"
     elif not queries.distance <= replay.TOLERANCE:
@@ -290,7 +290,7 @@ def write_certificate(outcome: AdversaryOutcome, path: Path) -> None:
     content["transcript"] = {"file": neighbour.name, "sha256": digest}
     content["digest"] = _digest(content)
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
-    with translate_os_errors(f"the certificate {path}"), atomic_write(path) as file:
+    with as_storage_errors(f"the certificate {path}"), atomic_write(path) as file:
         file.write(f"{text}\n".encode())
 
 

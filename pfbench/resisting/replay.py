@@ -77,7 +77,7 @@ class AnswerCheck:
     visited_points: list[VisitedPoint]
     queries: int
 
-    def minimum(self, T: int, count_kind: str) -> float:
+    def min_gap_before_call(self, T: int, count_kind: str) -> float:
         """Return the smallest gap at the points before the T-th call of the given kind.
 
         `count_kind` is the kind of calls that is counted, "lo" or "gradient".
@@ -154,7 +154,7 @@ class ReplayDiverged(BaseException):
     """
 
 
-class ReplayBackend(CountingBackend):
+class RecordedAnswersBackend(CountingBackend):
     """Backend that answers an algorithm's queries with the recorded answers.
 
     It also tracks the span of the recorded outputs of linear minimisation (LO).
@@ -189,8 +189,10 @@ class ReplayBackend(CountingBackend):
         recorded = self._transcript.rows[event.point]
         self._compare(x, recorded)
         self._measure_distance_from_lo_span(recorded)
-        while self._exchange.direction_count < event.drawn:
-            self._exchange.insert(self._transcript.directions[self._exchange.direction_count])
+        while self._exchange.drawn_direction_count < event.drawn:
+            self._exchange.append_direction(
+                self._transcript.directions[self._exchange.drawn_direction_count]
+            )
         answer: Floats = self._transcript.rows[event.answer]
         self._exchange.note_gradient_norm(answer)
         return answer.copy()
@@ -216,8 +218,8 @@ class ReplayBackend(CountingBackend):
         R, length = self.set.radius, norm(g)
         scale = max(length, self._exchange.largest_gradient_norm)
         excess = (float(g @ u) + R * length) / (R * scale) if scale > 0.0 else 0.0
-        self._record_error(max(abs(excess), norm(u) / R - 1.0))
-        coordinates, _ = self._exchange.note_vertex(g, u)
+        self._record_or_raise_error(max(abs(excess), norm(u) / R - 1.0))
+        coordinates, _ = self._exchange.add_unrounded_vertex(g, u)
         # What of u lies outside the span of all that was exchanged is rounding: it is left out.
         _, outside = self._outputs.split(coordinates)
         if norm(outside) > 1e-13 * self.set.radius:
@@ -266,9 +268,9 @@ class ReplayBackend(CountingBackend):
             raise ReplayDiverged(
                 f"the point of event {self._position} is not an array of shape ({self.d},)"
             )
-        self._record_error(relative_error(x, recorded))
+        self._record_or_raise_error(relative_error(x, recorded))
 
-    def _record_error(self, error: float) -> None:
+    def _record_or_raise_error(self, error: float) -> None:
         """Record the relative error of a query or point; raise ReplayDiverged if it is large."""
         if not error <= TOLERANCE:
             self.error = math.inf if math.isnan(error) else max(self.error, error)
@@ -293,13 +295,13 @@ class ReplayBackend(CountingBackend):
 
 def replay_queries(
     algorithm: Algorithm, problem: ZeroChain, transcript: Transcript, rng: np.random.Generator
-) -> ReplayBackend:
+) -> RecordedAnswersBackend:
     """Answer an algorithm's queries from a transcript; return the backend that stores the errors.
 
     This is check (ii). The backend has the errors, and the point at which the algorithm departs
     from the transcript.
     """
-    backend = ReplayBackend(problem, transcript)
+    backend = RecordedAnswersBackend(problem, transcript)
     try:
         backend.ledger = run_against_oracle(algorithm, backend, rng)
         backend.finish()

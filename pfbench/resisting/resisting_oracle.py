@@ -146,10 +146,13 @@ class ResistingOracle(CountingBackend):
         x = self._vector(x)
         y, slopes, exchange = self._record_point_coordinates(x), np.empty(self.T), self._exchange
         chain.write_chain_gradient(y, slopes)
-        if exchange.direction_count < self.T and slopes[exchange.direction_count] != 0.0:
-            exchange.draw(self._rng)
+        if (
+            exchange.drawn_direction_count < self.T
+            and slopes[exchange.drawn_direction_count] != 0.0
+        ):
+            exchange.draw_next_direction(self._rng)
         weights = np.zeros(exchange.basis.size)
-        weights[exchange.positions] = slopes[: exchange.direction_count]
+        weights[exchange.positions] = slopes[: exchange.drawn_direction_count]
         answer = (0.2 / self.mu) * x + weights @ exchange.basis.rows
         answer *= self._height / self.mu
         exchange.note_gradient_norm(answer)
@@ -181,8 +184,12 @@ class ResistingOracle(CountingBackend):
         self.count(lo=1)
         g = self._vector(g)
         u = self.set.lo(g)
-        coordinates, stray = self._exchange.note_vertex(g, u)
-        self._vertex = u.copy(), self._exchange.direction_coordinates(coordinates) / self.mu, stray
+        coordinates, stray = self._exchange.add_unrounded_vertex(g, u)
+        self._vertex = (
+            u.copy(),
+            self._exchange.coordinates_along_directions(coordinates) / self.mu,
+            stray,
+        )
         self._record_answer("lo", g, u)
         self._record("lo", answer=u)
         return u
@@ -217,14 +224,14 @@ class ResistingOracle(CountingBackend):
         square, radius = float(x @ x) / self.mu**2, self.set.radius / self.mu
         return self._height * ball_gap(square, y, slopes, radius)
 
-    def digest(self) -> str:
+    def exchange_digest(self) -> str:
         """Return a hash of all queries, answers and yielded points, bit by bit and in order."""
         return self._hash.hexdigest()
 
     def finish(self) -> tuple[ZeroChain, Transcript | None]:
         """Draw the remaining directions; return the function, now fixed, and the transcript."""
-        while self._exchange.direction_count < self.T:
-            self._exchange.draw(self._rng)
+        while self._exchange.drawn_direction_count < self.T:
+            self._exchange.draw_next_direction(self._rng)
         V = self._exchange.basis.rows[self._exchange.positions]
         transcript = None if self._recorder is None else self._recorder.finish(V)
         return replace(self.problem, directions=V.T), transcript
@@ -238,7 +245,7 @@ class ResistingOracle(CountingBackend):
         if y is None:
             if len(self._coordinates) == _REMEMBERED:
                 del self._coordinates[next(iter(self._coordinates))]
-            y = self._exchange.direction_coordinates(self._exchange.note_point(x)) / self.mu
+            y = self._exchange.coordinates_along_directions(self._exchange.note_point(x)) / self.mu
             self._coordinates[key] = y
         return y
 
@@ -278,7 +285,7 @@ class ResistingOracle(CountingBackend):
         """Add an event to the transcript, unless the oracle records none."""
         if self._recorder is not None:
             rows = {k: self._recorder.find_or_add_row(vector) for k, vector in vectors.items()}
-            count = self._exchange.direction_count
+            count = self._exchange.drawn_direction_count
             self._recorder.add(kind, number=number, weight=weight, drawn=count, **rows)
 
 

@@ -79,19 +79,19 @@ class QuerySpan:
         self.largest_gradient_norm = 0.0
 
     @property
-    def direction_count(self) -> int:
+    def drawn_direction_count(self) -> int:
         """Number of directions drawn so far."""
         return len(self.positions)
 
-    def direction_coordinates(self, coordinates: Floats) -> Floats:
+    def coordinates_along_directions(self, basis_coordinates: Floats) -> Floats:
         """Return <v_i, x> for all drawn directions v_i, shape (T,), from x's basis coordinates.
 
         It is 0 for directions that are not drawn yet.
         """
         y = np.zeros(self.T)
         # A direction drawn after the coordinates were taken is orthogonal to the point.
-        positions = [row for row in self.positions if row < coordinates.size]
-        y[: len(positions)] = coordinates[positions]
+        positions = [row for row in self.positions if row < basis_coordinates.size]
+        y[: len(positions)] = basis_coordinates[positions]
         return y
 
     def note_point(self, x: Floats) -> Floats:
@@ -108,7 +108,7 @@ class QuerySpan:
         """Update the largest norm of the answered gradients with the norm of the new answer g."""
         self.largest_gradient_norm = max(self.largest_gradient_norm, norm(g))
 
-    def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
+    def add_unrounded_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
         """Add u = LO(g) to the span; return u's coordinates, and the norm of the part not added.
 
         A part of the size of rounding errors is omitted.
@@ -124,12 +124,12 @@ class QuerySpan:
         self.basis.add(outside)
         return np.append(coordinates, stray), 0.0
 
-    def draw(self, rng: np.random.Generator) -> None:
+    def draw_next_direction(self, rng: np.random.Generator) -> None:
         """Draw the next direction of the chain, orthogonal to all earlier vectors in the span."""
         # The share of a normal vector outside the span is far from 0: d > T + what was exchanged.
         self.positions.append(self.basis.add(self.basis.split(rng.standard_normal(self.d))[1]))
 
-    def insert(self, v: Floats) -> None:
+    def append_direction(self, v: Floats) -> None:
         """Add to the basis the next direction v of the chain, which a transcript gives."""
         self.positions.append(self.basis.add(v))
 
@@ -141,12 +141,12 @@ class QuerySpan:
         RefusedError
             The message says how much larger the dimension must be.
         """
-        if self.basis.size + (self.T - self.direction_count) >= self.d:
+        if self.basis.size + (self.T - self.drawn_direction_count) >= self.d:
             raise RefusedError(
                 f"the dimension {self.d} is too small, as the vectors of the run span "
                 f"{self.basis.size} dimensions, and the oracle must still draw "
-                f"{self.T - self.direction_count} directions outside their span: choose a larger "
-                "dimension."
+                f"{self.T - self.drawn_direction_count} directions outside their span: choose a "
+                "larger dimension."
             )
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import DataError
-from pfbench.base.files import atomic_write, translate_os_errors
+from pfbench.base.files import as_storage_errors, atomic_write
 
 KINDS = ("gradient", "value", "lo", "prox", "yield")
 """Kinds of events: four oracles, and a point that the algorithm yields (or starts from)."""
@@ -134,7 +134,7 @@ class Transcript:
             x = (1.0 - event.weight) * x + event.weight * self.rows[event.toward]
         return x
 
-    def directions_digest(self) -> str:
+    def chain_directions_digest(self) -> str:
         """Return the SHA-256 of the chain's directions."""
         return hashlib.sha256(np.ascontiguousarray(self.directions, "<f8").tobytes()).hexdigest()
 
@@ -147,7 +147,7 @@ class Transcript:
             If the file cannot be written.
         """
         columns: dict[str, Any] = self.columns
-        with translate_os_errors(f"the transcript {path}"), atomic_write(path) as file:
+        with as_storage_errors(f"the transcript {path}"), atomic_write(path) as file:
             np.savez(file, directions=self.directions, rows=self.rows, **columns)
         return file_digest(path)
 

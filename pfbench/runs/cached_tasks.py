@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from pfbench.base.files import call_and_record_files, find_changed_existing_file
-from pfbench.base.user_code import is_builtin
+from pfbench.base.user_code import is_pfbench_module
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task, TaskResult
 from pfbench.runs.storage import content_keys
@@ -134,26 +134,26 @@ def _read_stored_row(store: Store, cached_task: CachedTask, key: str) -> Mapping
     header = store.get_metadata(cached_task.kind, key)
     if header is None:
         return None
-    is_own = not all(map(is_builtin, cached_task.modules))
+    is_own = not all(map(is_pfbench_module, cached_task.modules))
     is_changed = is_own and find_changed_existing_file(header.get("notes", {}).get("files", {}))
     row: Mapping[str, Any] = header["row"]
     return None if is_changed else row
 
 
 def _has_no_user_code(note: Mapping[str, Any]) -> bool:
-    return all(map(is_builtin, note["modules"]))
+    return all(map(is_pfbench_module, note["modules"]))
 
 
 def _with_source_check(task: Task, note: Mapping[str, Any]) -> Task:
     """Return a task that first checks the worker's user modules against the digest in `note`."""
     if _has_no_user_code(note):
         return task
-    code = " ".join(name for name in note["modules"] if not is_builtin(name))
+    code = " ".join(name for name in note["modules"] if not is_pfbench_module(name))
     return Task(_call_with_source_check, (note, task.function, task.arguments), task.limit, code)
 
 
 def _call_with_source_check(
     note: Mapping[str, Any], function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> tuple[Any, dict[str, str]]:
-    content_keys.check_source(note)
+    content_keys.check_worker_source(note)
     return call_and_record_files(function, *arguments)

@@ -165,7 +165,7 @@ def iterate_plan_outcomes(
     while waiting:
         now = []
         for plan in waiting:
-            containing_run = lengths.find_containing_run(plan, keys[plan])
+            containing_run = lengths.find_stored_or_cut_run(plan, keys[plan])
             if containing_run is None:
                 now.append(plan)
                 continue
@@ -222,7 +222,7 @@ def predict_origins(
     store = Store(folder, make=False)
     missing = [p for p in keys if _get_reusable(store, keys[p].key, recomputed_statuses) is None]
     lengths = ContainingRunIndex(store, [keys[plan] for plan in missing])
-    containing = {plan: lengths.find_containing_run(plan, keys[plan]) for plan in missing}
+    containing = {plan: lengths.find_stored_or_cut_run(plan, keys[plan]) for plan in missing}
     origins = {plan: run[1] if run else "made" for plan, run in containing.items()}
     return {plan: origins.get(plan, "stored") for plan in keys}
 
@@ -334,7 +334,7 @@ def _choose_parameters(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[Tu
     """Return the best parameters in the trials for each tuned method, problem and setting."""
     if study.tune is None:
         return ()
-    points_beyonds = {choice.key: choice.points_beyond for choice in study.choices}
+    points_beyonds = {choice.key_without_target: choice.points_beyond for choice in study.choices}
     choices = []
     for problem, method, setting in study.iterate_tuned_methods():
         trials = tuple(
@@ -342,7 +342,9 @@ def _choose_parameters(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[Tu
             for values, plans in study.iterate_trials(problem, method, setting)
         )
         choice = TuningChoice(problem.selector, method.selector, setting.values, trials)
-        choices.append(replace(choice, points_beyond=points_beyonds.get(choice.key, ())))
+        choices.append(
+            replace(choice, points_beyond=points_beyonds.get(choice.key_without_target, ()))
+        )
     return tuple(choices)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from pfbench.base.errors import InputError
 from pfbench.runs.loop.trace import rows_from_columns
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.storage.damage import DamagedFileError, open_file
+from pfbench.runs.storage.damage import DamagedFileError, open_regular_file
 from pfbench.runs.storage.field_types import check_metadata_types, count, list_type, table, text
 from pfbench.runs.storage.serialization import (
     INTEGERS,
@@ -88,7 +88,7 @@ def read_suite_archive(path: Path) -> SuiteArchive:
 
 
 def _decompress(path: Path) -> bytes:
-    with open_file(path) as file, gzip.GzipFile(fileobj=file) as packed:
+    with open_regular_file(path) as file, gzip.GzipFile(fileobj=file) as packed:
         data = packed.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise DamagedFileError("too large", f"more than {MOST_BYTES:,} bytes once it is unpacked")

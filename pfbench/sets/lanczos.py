@@ -26,7 +26,7 @@ from pfbench.kernels.lanczos_kernels import (
     UNORDINARY,
     LanczosBasis,
     StoppingRule,
-    extend_lanczos_basis,
+    complete_lanczos_step,
     is_safely_scaled,
     take_steps_parallel,
     take_steps_serial,
@@ -215,7 +215,7 @@ def _extend_basis(
             square = operator.write_golub_kahan_products(v, previous, beta, u, basis.right[k + 1])
         if k == 0 and not is_safely_scaled(square):
             return UNORDINARY, done, theta
-        done, theta = extend_lanczos_basis(k, square, basis, goal, theta)
+        done, theta = complete_lanczos_step(k, square, basis, goal, theta)
         k += 1
     return k, done, theta
 

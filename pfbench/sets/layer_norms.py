@@ -34,7 +34,7 @@ class _WeightedLayers(NormProduct):
     has_projection: ClassVar[bool] = False
 
     @abstractmethod
-    def _layer_weights(self, sizes: Floats) -> Floats:
+    def _maximising_weights(self, sizes: Floats) -> Floats:
         """Return the nonnegative layer weights w of norm 1 that maximise <w, sizes>.
 
         The norm of the weights is their sum, or the root of their sum of squares.
@@ -53,7 +53,7 @@ class _WeightedLayers(NormProduct):
 
     def _minimise(self, g: Any, minimiser: Callable[[NormBall, Floats], Any]) -> Floats:
         """Return each layer's minimiser times the layer's weight, concatenated to one vector."""
-        weights = self._layer_weights(self._dual_layer_norms(g))
+        weights = self._maximising_weights(self._dual_layer_norms(g))
         pairs = zip(weights.tolist(), self.balls, self.split(g), strict=True)
         return self._concatenate_blocks(
             weight * np.asarray(minimiser(ball, block)) if weight else np.zeros(ball.shape)
@@ -71,7 +71,7 @@ class _WeightedLayers(NormProduct):
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return equal lower and upper bounds of min <g, v>, which is minus the dual norm of g."""
         sizes = self._dual_layer_norms(g)
-        value = -float(sizes @ self._layer_weights(sizes))
+        value = -float(sizes @ self._maximising_weights(sizes))
         return value, value
 
     @property
@@ -105,7 +105,7 @@ class NormSum(_WeightedLayers):
         """Exact maximum of |x|/|x|_2: the root of the sum over layers of (omega/radius)^2."""
         return math.hypot(*(ball.omega / ball.radius for ball in self.balls))
 
-    def _layer_weights(self, sizes: Floats) -> Floats:
+    def _maximising_weights(self, sizes: Floats) -> Floats:
         return np.asarray(np.arange(len(sizes)) == np.argmax(sizes), dtype=np.float64)
 
 
@@ -121,6 +121,6 @@ class NormRootSum(_WeightedLayers):
         """Return the norm of x: the root of the sum over layers of (layer norm/layer radius)^2."""
         return math.hypot(*self._layer_norms(x))
 
-    def _layer_weights(self, sizes: Floats) -> Floats:
+    def _maximising_weights(self, sizes: Floats) -> Floats:
         size = math.hypot(*sizes)
         return np.asarray(sizes / size) if size else np.full(len(sizes), len(sizes) ** -0.5)

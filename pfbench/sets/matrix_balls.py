@@ -161,18 +161,18 @@ class RowBall(MatrixBall):
         length = self.shape[1 if self._order == "C" else 0]
         return GroupLassoBall(math.prod(self.shape), self.radius, groups=length)
 
-    def _flatten_rows(self, x: Floats) -> Floats:
+    def _concatenate_rows(self, x: Floats) -> Floats:
         """Return the rows (or columns) of x concatenated to one vector."""
         return x.ravel(order=self._order)
 
-    def _unflatten_rows(self, x: Floats) -> Floats:
+    def _split_into_rows(self, x: Floats) -> Floats:
         """Return the matrix whose concatenated rows (or columns) are x."""
         return np.ascontiguousarray(x.reshape(self.shape, order=self._order))
 
     def lo(self, g: Any) -> Floats:
         """Return -radius * g_i/|g_i| in the row i of g of largest norm, 0 elsewhere; O(MN)."""
-        return self._unflatten_rows(
-            self._flat_ball.lo(self._flatten_rows(check_gradient(g, self.shape)))
+        return self._split_into_rows(
+            self._flat_ball.lo(self._concatenate_rows(check_gradient(g, self.shape)))
         )
 
     def minimum(self, g: Any) -> tuple[float, float]:
@@ -180,20 +180,20 @@ class RowBall(MatrixBall):
 
         The minimum is -radius times the largest norm of a row of g.
         """
-        return self._flat_ball.minimum(self._flatten_rows(check_gradient(g, self.shape)))
+        return self._flat_ball.minimum(self._concatenate_rows(check_gradient(g, self.shape)))
 
     def project(self, y: Any) -> Floats:
         """Return the Euclidean projection of y: row norms are projected, row directions stay."""
-        return self._unflatten_rows(
-            self._flat_ball.project(self._flatten_rows(check_projectable(y, self.shape)))
+        return self._split_into_rows(
+            self._flat_ball.project(self._concatenate_rows(check_projectable(y, self.shape)))
         )
 
     def _has_norm_in_bound(self, x: Floats, tolerance: float) -> bool:
-        return self._flat_ball.contains(self._flatten_rows(x), tolerance)
+        return self._flat_ball.contains(self._concatenate_rows(x), tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a matrix with one nonzero row, of uniformly random index and direction."""
-        return self._unflatten_rows(self._flat_ball.random_vertex(rng))
+        return self._split_into_rows(self._flat_ball.random_vertex(rng))
 
 
 class ColumnBall(RowBall):

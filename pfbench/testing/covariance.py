@@ -12,7 +12,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.testing.failure_messages import (
     Layers,
-    describe_non_finite,
+    describe_first_non_finite,
     describe_small_deviation,
     fail,
     format_call,
@@ -108,7 +108,10 @@ def covariant(
     if not distance <= (compute_tolerance(make) if tolerance is None else tolerance):
         powers = ", ".join(f"{name} {scales.get(name, 0):g}" for name in hyper)
         lines = [
-            *(describe_non_finite(make.label, expected) or describe_non_finite(make.label, back)),
+            *(
+                describe_first_non_finite(make.label, expected)
+                or describe_first_non_finite(make.label, back)
+            ),
             f"{make.label} is not covariant under {group}: step {t} differs by {distance:.3g} of the "  # noqa: E501
             "largest step",
             f"transformed back, {words}",
@@ -245,8 +248,8 @@ def _check_affine(
         "lmo": lambda g: A @ minimise(A.T @ g) + b,
         "x0": A @ vertices[0] + b,
     }
-    expected = _run_solver(solver, plain, hyper)
-    points = (_run_solver(solver, mapped, hyper) - b) @ inverse.T
+    expected = _collect_solver_iterates(solver, plain, hyper)
+    points = (_collect_solver_iterates(solver, mapped, hyper) - b) @ inverse.T
     if points.shape != expected.shape:
         raise InputError(
             f"{solver.__name__} returns {len(expected)} points for the set, but {len(points)} "
@@ -266,7 +269,7 @@ def _check_affine(
         fail(lines, format_call(covariant, solver, "affine map of the set", **options))
 
 
-def _run_solver(
+def _collect_solver_iterates(
     solver: Callable[..., Any], parameters: Mapping[str, Any], hyper: Mapping[str, Any]
 ) -> Floats:
     """Run a solver with the given f, grad, lmo and x0; return its k points, shape (k, d)."""

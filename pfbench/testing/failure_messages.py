@@ -77,7 +77,7 @@ def _format_value(value: Any) -> str:
     return str(value.__name__)
 
 
-def describe_non_finite(label: str, points: Sequence[Layers]) -> list[str]:
+def describe_first_non_finite(label: str, points: Sequence[Layers]) -> list[str]:
     """Return a line on the first point of a run that is not finite; [] if all are finite."""
     for t, point in enumerate(points):
         for number, layer in enumerate(point):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats, maximum_nan_as_infinity
-from pfbench.testing.failure_messages import Layers, describe_non_finite, fail, format_call
+from pfbench.testing.failure_messages import Layers, describe_first_non_finite, fail, format_call
 from pfbench.testing.steppers import Stepper
 
 __tracebackhide__ = True  # of pytest
@@ -57,7 +57,7 @@ def descends(
         steps, grads = len(grads), []
         for _ in range(steps):  # a stepper takes gradients, so it is run from x0 for each new one
             last = make.follow(x0, grads, hyper)[-1]
-            if describe_non_finite(make.label, [last]):
+            if describe_first_non_finite(make.label, [last]):
                 break
             g = oracle(as_point(last))
             grads.append(list(g) if make.is_layered else [np.asarray(g, dtype=np.float64)])
@@ -65,7 +65,7 @@ def descends(
     check = inequality.begin() if hasattr(inequality, "begin") else inequality
     call = format_call(descends, make, inequality, gradient=gradient, **hyper)
     for t, g in enumerate(grads):
-        if lines := describe_non_finite(make.label, points[: t + 2]):
+        if lines := describe_first_non_finite(make.label, points[: t + 2]):
             fail(lines, call)
         left, right, terms = check(as_point(points[t]), as_point(points[t + 1]), as_point(g))
         slack = _ROUNDING * make.unit_roundoff * (abs(left) + sum(map(abs, terms.values())))
@@ -122,7 +122,7 @@ _RETAINED = 1e-2
 
 
 @dataclass(frozen=True)
-class Direction:
+class MomentumBasisDirection:
     """Direction O of an optimiser's step, in the basis of the momentum's singular vectors.
 
     The momentum is N = U diag(s) V'.
@@ -131,7 +131,7 @@ class Direction:
     ----------
     shape
         Rows and columns.
-    relative, image
+    relative, diagonal
         s_i/|N|_F and u_i' O v_i, for the i with s_i >= |N|_F/100.
     small_share
         Fraction of the other s_i.
@@ -145,24 +145,24 @@ class Direction:
 
     shape: tuple[int, int]
     relative: Floats
-    image: Floats
+    diagonal: Floats
     small_share: float
     off_diagonal: float
     lower: float
     upper: float
 
     @property
-    def image_range(self) -> tuple[float, float]:
+    def diagonal_range(self) -> tuple[float, float]:
         """Range of u_i' O v_i for the update O and the momentum's singular vectors u_i, v_i."""
-        return float(self.image.min()), float(self.image.max())
+        return float(self.diagonal.min()), float(self.diagonal.max())
 
     @property
     def is_rotated(self) -> bool:
         """Whether the direction's singular vectors clearly differ from those of the momentum."""
-        return self.off_diagonal > 0.1 * self.image_range[1]
+        return self.off_diagonal > 0.1 * self.diagonal_range[1]
 
 
-def compare_direction_to_momentum(momentum: Floats, direction: Floats) -> Direction:
+def express_in_momentum_basis(momentum: Floats, direction: Floats) -> MomentumBasisDirection:
     """Return the direction expressed in the momentum's singular vectors.
 
     Both arguments are matrices of shape (m, n).
@@ -174,10 +174,10 @@ def compare_direction_to_momentum(momentum: Floats, direction: Floats) -> Direct
         retained[:1] = True
     image = (u.T @ direction @ v.T)[np.ix_(retained, retained)]
     inside = np.diag(image)
-    return Direction(
+    return MomentumBasisDirection(
         shape=(momentum.shape[0], momentum.shape[1]),
         relative=s[retained] / size,
-        image=inside,
+        diagonal=inside,
         small_share=float(1 - retained.mean()),
         off_diagonal=float(np.abs(image - np.diag(inside)).max()),
         lower=float(np.vdot(momentum, direction) / (float(s.sum()) or 1.0)),
@@ -239,8 +239,8 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
             n = q + self.momentum * m if self.nesterov else m
             n = n.reshape(len(n), -1)
             step = ((1 - self.lr * self.decay) * x - y).reshape(n.shape)
-            o = compare_direction_to_momentum(n, step / (self.lr * self.scale(*n.shape)))
-            (lower, upper), outside = o.image_range, o.off_diagonal
+            o = express_in_momentum_basis(n, step / (self.lr * self.scale(*n.shape)))
+            (lower, upper), outside = o.diagonal_range, o.off_diagonal
             terms = {"lo": self.lo, "hi": self.hi, "layer": float(k)}
             results += [
                 (upper, self.hi + self.slack, {"largest singular value": upper, **terms}),

@@ -12,7 +12,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.sample import IndexSampling
 from pfbench.testing.covariance import compute_tolerance
 from pfbench.testing.failure_messages import (
-    describe_non_finite,
+    describe_first_non_finite,
     describe_small_deviation,
     fail,
     format_call,
@@ -95,7 +95,7 @@ def same_law(
     try:
         exact = [list(enumerate_draws(method)) for method in methods]
     except NotEnumerable as why:
-        return _compare_samples(methods, index, seed, str(why), call)
+        return _check_samples_agree(methods, index, seed, str(why), call)
     distance, example = _total_variation(*exact)
     if distance > 1e-9:
         chances, x = example
@@ -120,8 +120,8 @@ def _compare_points(a: Stepper, b: Stepper, hyper: Any, tolerance: float, call: 
             if max_deviation(points[: k + 1], expected[: k + 1])[0] > tolerance
         )
         lines = [
-            *describe_non_finite(a.label, points),
-            *describe_non_finite(b.label, expected),
+            *describe_first_non_finite(a.label, points),
+            *describe_first_non_finite(b.label, expected),
             f"{a.label} and {b.label} differ from step {first} on, by {distance:.3g} of the largest "  # noqa: E501
             f"step at step {t}",
             words,
@@ -155,7 +155,7 @@ def _total_variation(
     return 0.5 * float(difference.sum()), ((chances[0, k], chances[1, k]), rows[first[k]])
 
 
-def _compare_samples(methods: Sequence[Any], index: int, seed: int, why: str, call: str) -> str:
+def _check_samples_agree(methods: Sequence[Any], index: int, seed: int, why: str, call: str) -> str:
     """Compare runs with equal seeds, then independent samples; return the result as text.
 
     Raise AssertionError if the samples differ significantly.

@@ -24,7 +24,7 @@ class CountedOracles(Oracles):
     rng: np.random.Generator
 
 
-class Snapshot:
+class OracleCallSnapshot:
     """Record of the oracle calls of one run of a solver; it is compared with a stored entry.
 
     Parameters
@@ -108,7 +108,7 @@ class CountsFile:
             )
         self._entries = {key: entry for key, _, entry in pairs}
 
-    def differences(self, test: str, snapshots: Mapping[str, Snapshot]) -> list[str]:
+    def differences(self, test: str, snapshots: Mapping[str, OracleCallSnapshot]) -> list[str]:
         """Return a line for each changed count, each new key and each unused key of a test."""
         current = {f"{test} {name}": snapshot for name, snapshot in snapshots.items()}
         lines = []
@@ -120,7 +120,7 @@ class CountsFile:
         lines += [f"{key}: no longer used" for key in self._list_keys(test) if key not in current]
         return lines
 
-    def update(self, test: str, snapshots: Mapping[str, Snapshot]) -> None:
+    def update(self, test: str, snapshots: Mapping[str, OracleCallSnapshot]) -> None:
         """Replace the entries of a test in the file by the entries of the given snapshots."""
         for key in self._list_keys(test):
             del self._entries[key]

@@ -23,7 +23,7 @@ from pfbench.sets.orthogonalisers import (
 from pfbench.testing.covariance import covariant
 from pfbench.testing.dead_parameters import no_dead_parameter
 from pfbench.testing.failure_messages import Layers, max_deviation
-from pfbench.testing.inequalities import Direction, compare_direction_to_momentum
+from pfbench.testing.inequalities import MomentumBasisDirection, express_in_momentum_basis
 from pfbench.testing.published_optimizers import adamw, faulty_variants, muon, sgd
 from pfbench.testing.steppers import Stepper, stepper
 
@@ -219,7 +219,7 @@ class Orthogonaliser:
     scale: Scale
 
 
-def identify_claimed_method(
+def method_from_specification_or_class(
     replicas: Replicas, optimizer: Any, group: Settings, specification: Settings
 ) -> str:
     """Return the name of the method that a parameter group claims to run; '' if unknown.
@@ -307,14 +307,14 @@ def _compare_entrywise(
     if method == "sgd":  # of which there are several right forms
         names = ("lr", "weight_decay", "momentum", "dampening", "nesterov")
         values = {name: settings.get(name, 0.0) for name in names}
-        lines = _identify_steps(make, loud, "SGD", sgd, **values)
+        lines = _match_known_method_or_bug(make, loud, "SGD", sgd, **values)
         return [Finding(line.text, is_bug=False) for line in lines]
     values = {"lr": settings.get("lr", 0.0), "eps": settings.get("eps", 1e-8)}
     values["betas"] = settings.get("betas") or (settings["beta1"], settings["beta2"])
     decay = settings.get("weight_decay", 0.0)
-    lines = _identify_steps(make, loud, "AdamW", adamw, **values, weight_decay=decay)
+    lines = _match_known_method_or_bug(make, loud, "AdamW", adamw, **values, weight_decay=decay)
     if method == "adam" and any(line.is_bug for line in lines):
-        return _identify_steps(make, loud, "Adam", adamw, **values, penalty=decay)
+        return _match_known_method_or_bug(make, loud, "Adam", adamw, **values, penalty=decay)
     return lines
 
 
@@ -336,12 +336,12 @@ def _compare_muon(
         make = replicas.make_stepper(group, [(4, 6), (6, 4)], precision)
         condition = "" if flag in (None, nesterov) else f"with nesterov={nesterov}: "
         condition += "" if precision == "float64" else f"in {precision}: "
-        for line in _identify_steps(make, loud, "Muon", muon, **values | options):
+        for line in _match_known_method_or_bug(make, loud, "Muon", muon, **values | options):
             if line.is_bug or not condition:
                 yield Finding(f"{condition}{line.text}", line.is_bug)
 
 
-def _identify_steps(
+def _match_known_method_or_bug(
     make: Stepper, loud: Settings, name: str, published: Callable[..., list[Layers]], **values: Any
 ) -> list[Finding]:
     """Return a finding: which published method or known bug has the same steps as the optimiser.
@@ -388,10 +388,10 @@ def identify_orthogonaliser(
     x0, grads = (make := replicas.make_stepper(group, shapes)).draw(1)
     before, after = make.follow(x0, grads, {"lr": 0.1, "weight_decay": 0.0})
     directions = [
-        compare_direction_to_momentum(g.reshape(len(g), -1), ((x - y) / 0.1).reshape(len(g), -1))
+        express_in_momentum_basis(g.reshape(len(g), -1), ((x - y) / 0.1).reshape(len(g), -1))
         for g, x, y in zip(grads[0], before, after, strict=True)
     ]
-    if not all(np.isfinite(d.image).all() and not d.is_rotated for d in directions):
+    if not all(np.isfinite(d.diagonal).all() and not d.is_rotated for d in directions):
         text = "the first direction does not have the singular vectors of the gradient"
         return None, [Finding(text, is_bug=False)]
     intended = _find_stated_coefficients(settings, specification)
@@ -403,7 +403,7 @@ def identify_orthogonaliser(
     scales, error = fits[best]
     findings = []
     if (intended is not None and best != "stated") or error > _ACCURACY:
-        images = np.concatenate([d.image for d in directions])
+        images = np.concatenate([d.diagonal for d in directions])
         lo, hi = images.min(), images.max()
         text = f"singular values of the direction lie in [{lo:.3g}, {hi:.3g}]"
         if intended is not None:
@@ -430,10 +430,10 @@ def _find_stated_coefficients(settings: Settings, specification: Settings) -> Co
 
 
 def _fit_layer_scales(
-    directions: list[Direction], coefficients: Coefficients
+    directions: list[MomentumBasisDirection], coefficients: Coefficients
 ) -> tuple[list[float], float]:
     """Return the fitted scale of each layer, and the largest relative error of the fit."""
-    ratios = [d.image / map_singular_values(coefficients, d.relative) for d in directions]
+    ratios = [d.diagonal / map_singular_values(coefficients, d.relative) for d in directions]
     scales = [float(np.median(r)) for r in ratios]
     errors = [float(np.abs(r - c).max() / abs(c)) for r, c in zip(ratios, scales, strict=True)]
     return scales, max(errors)

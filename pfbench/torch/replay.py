@@ -96,7 +96,7 @@ class BatchReplay:
         """Store a copy of the parameters before a step."""
         self._before = [p.detach().clone() for p in self._parameters]
 
-    def store_batch(self, batch: Any, counts: Any) -> None:
+    def store_and_estimate_smoothness(self, batch: Any, counts: Any) -> None:
         """Store a new batch, and estimate the mean-squared smoothness L_ms from one of its samples.
 
         The sample is drawn uniformly.

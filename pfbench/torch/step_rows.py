@@ -10,14 +10,14 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.sets.orthogonalisers import certify_interval
-from pfbench.testing.inequalities import Direction, compare_direction_to_momentum
+from pfbench.testing.inequalities import MomentumBasisDirection, express_in_momentum_basis
 from pfbench.torch.examination import (
     Finding,
     Orthogonaliser,
     Replicas,
     examine,
-    identify_claimed_method,
     identify_orthogonaliser,
+    method_from_specification_or_class,
 )
 from pfbench.torch.replay import ProductNorm
 
@@ -112,7 +112,8 @@ class StepReader:
         self._replicas = Replicas(optimizer)
         groups = optimizer.param_groups
         self.methods = [
-            identify_claimed_method(self._replicas, optimizer, g, specification) for g in groups
+            method_from_specification_or_class(self._replicas, optimizer, g, specification)
+            for g in groups
         ]
         self._layers = {
             p: names.get(p, f"group {i}, parameter {k}")
@@ -138,7 +139,7 @@ class StepReader:
         missing = layers = present = 0
         groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)
         for i, (group, method) in enumerate(groups):
-            self._rates[i] = max(self._rates.get(i, 0.0), _learning_rate(group))
+            self._rates[i] = max(self._rates.get(i, 0.0), _learning_rate_or_zero(group))
             for p in group["params"]:
                 if p.grad is None:
                     missing += 1
@@ -173,9 +174,9 @@ class StepReader:
                 findings.append(Finding(f"{name} moves without a gradient"))
             if before.gradient is not None:
                 direction = self._step_direction(i, p, before, row["decay"])
-                if isinstance(direction, Direction):
+                if isinstance(direction, MomentumBasisDirection):
                     row |= {"lo": direction.lower, "hi": direction.upper}
-                    row["orth"] = float(np.abs(direction.image - 1).max())
+                    row["orth"] = float(np.abs(direction.diagonal - 1).max())
                     row["small"] = direction.small_share
                     findings += self._judge(i, name, direction)
                 elif direction:
@@ -187,7 +188,7 @@ class StepReader:
         self._before = {}
         return rows, findings
 
-    def examine(self) -> list[Finding]:
+    def examine_groups(self) -> list[Finding]:
         """Examine each parameter group at its largest learning rate, and return the findings."""
         findings: list[Finding] = []
         groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)
@@ -212,7 +213,7 @@ class StepReader:
 
     def _sizes(self, i: int, p: Any, d: Any, norm: ProductNorm) -> dict[str, Any]:
         group = self._optimizer.param_groups[i]
-        lr = _learning_rate(group)
+        lr = _learning_rate_or_zero(group)
         is_measured = norm.name == "l2" or p.ndim < 2 or self._is_small(p)
         length = norm.layer_norm(d) if is_measured else math.nan
         over = {"step_over_lr": length / lr if lr else math.nan, "decay": self._decay(i, lr)}
@@ -230,7 +231,7 @@ class StepReader:
 
     def _step_direction(
         self, i: int, p: Any, before: _LayerCopy, decay: float | None
-    ) -> Direction | str:
+    ) -> MomentumBasisDirection | str:
         """Return the direction of a layer's last step, or the reason why it is unknown as text."""
         orthogonaliser = self._orthogonaliser(i)
         settings = self._replicas.settings(self._optimizer.param_groups[i])
@@ -262,9 +263,9 @@ class StepReader:
             )
         nesterov = bool(settings.get("nesterov", False))
         n = weight * g + momentum * after if nesterov else after
-        return compare_direction_to_momentum(n, step / size)
+        return express_in_momentum_basis(n, step / size)
 
-    def _judge(self, i: int, name: str, direction: Direction) -> Iterator[Finding]:
+    def _judge(self, i: int, name: str, direction: MomentumBasisDirection) -> Iterator[Finding]:
         orthogonaliser = self._orthogonaliser(i)
         if direction.is_rotated:
             text = "the direction does not have the singular vectors of the momentum"
@@ -272,7 +273,7 @@ class StepReader:
         elif orthogonaliser:
             smallest = float(direction.relative.min())
             low, high = certify_interval(orthogonaliser.coefficients, smallest)
-            lowest, highest = direction.image_range
+            lowest, highest = direction.diagonal_range
             if lowest < low - _MARGIN * high or highest > high + _MARGIN * high:
                 text = "singular values of the direction leave the certified interval of"
                 yield Finding(f"{name}: {text} {orthogonaliser.name}")
@@ -301,7 +302,7 @@ class StepReader:
         return named[0] if len(named) == 1 else None
 
 
-def _learning_rate(group: Mapping[str, Any]) -> float:
+def _learning_rate_or_zero(group: Mapping[str, Any]) -> float:
     """Return the learning rate of a parameter group, or 0 if it has none."""
     lr: Any = group.get("lr")
     return float(lr) if isinstance(lr, int | float) or torch.is_tensor(lr) else 0.0

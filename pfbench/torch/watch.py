@@ -191,7 +191,7 @@ class Watch:
         from pfbench.torch.watch_report import WatchReport
 
         with torch.random.fork_rng(devices=[]):
-            report = WatchReport.build(self, [*self._notes, *self._reader.examine()])
+            report = WatchReport.build(self, [*self._notes, *self._reader.examine_groups()])
         if path is not None:
             report.save(path)
         return report
@@ -202,7 +202,7 @@ class Watch:
         for batch in loader:
             if self._replay:
                 with self._time_overhead(), self._note_failures():
-                    self._replay.store_batch(batch, self.counts)
+                    self._replay.store_and_estimate_smoothness(batch, self.counts)
             yield batch
 
     def close(self) -> None:

@@ -40,7 +40,7 @@ class ClaimSource(Protocol):
     """Interface of a file or module that states user-defined claims."""
 
     @property
-    def reference(self) -> str:
+    def file_or_module(self) -> str:
         """Path of the file, or name of the module."""
 
     def claim(self, name: str) -> "Claim":
@@ -256,14 +256,14 @@ class Erratum:
         return "wrong" if self.dossier is None else self.dossier.conclusion
 
     @property
-    def reading(self) -> str:
+    def quotation_label(self) -> str:
         """Words before the quotation: "as printed", or "as read" if only a copy was read."""
         return "as read" if self.ruling == "doubtful" else "as printed"
 
     def is_shown(self, evidence: "ExaminationEvidence") -> bool:
         """Return whether the evidence reproduces the erratum and supports its conclusion."""
         return evidence.is_shown and (
-            self.dossier is None or self.dossier.agrees(evidence.readings)
+            self.dossier is None or self.dossier.conclusion_fits(evidence.readings)
         )
 
 

@@ -36,7 +36,7 @@ class Description:
     modules: frozenset[str]
 
 
-def describe(source: Any) -> Description:
+def describe_as_json(source: Any) -> Description:
     """Return the description of an object made of numbers, strings, functions and dataclasses."""
     modules: set[str] = set()
     try:
@@ -60,7 +60,7 @@ def _describe_part(part: Any, modules: set[str]) -> Any:
     if isinstance(part, tuple | list):
         return [_describe_part(value, modules) for value in part]
     if isinstance(part, Claim) and part.user_source is not None:
-        return _describe_user_claim(part, part.user_source.reference, modules)
+        return _describe_user_claim(part, part.user_source.file_or_module, modules)
     if isinstance(part, partial):
         return [_describe_part(value, modules) for value in (part.func, part.args, part.keywords)]
     kind = _describe_part(type(part), modules)

@@ -83,7 +83,7 @@ class Dossier:
         if not 0 < len(self.derivation) <= MOST_LINES:
             raise InputError(f"the derivation of an erratum must have 1 to {MOST_LINES} lines.")
 
-    def agrees(self, readings: Mapping[str, bool]) -> bool:
+    def conclusion_fits(self, readings: Mapping[str, bool]) -> bool:
         """Return whether the conclusion fits the results of trying all readings of the statement.
 
         All readings must have been tried. The conclusion *wrong* requires that no reading makes the

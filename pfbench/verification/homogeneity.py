@@ -123,7 +123,7 @@ def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
     published = getattr(claim.check, "keywords", {}).get("published")
     if getattr(claim.check, "func", None) is not check_published_schedule or published is None:
         return
-    own = Trial(claim).claim_algorithm
+    own = Trial(claim).original_algorithm
     existing = accuracy_unit(own, USUAL[-1])
     best = min(
         (
@@ -170,7 +170,7 @@ def _check_bounds(claim: Claim) -> Iterator[tuple[str, bool]]:
     for label, setting in check.settings.items():
         explicit = {} if callable(setting.parameters) else setting.parameters
         cases = (
-            _make_case_of_scaling(trial, setting, problem, units)
+            _make_case_function_of_scaling(trial, setting, problem, units)
             for units in _unit_choices(trial, explicit)
         )
         tried = (list(_check_setting(claim, label, case, problem)) for case in cases)
@@ -213,7 +213,7 @@ def _iterate_bound_functions(
         bounds = claim.units.get("of", named)
         times: list[tuple[int, ...]] = [(k + check.first,) for k in (1, 7)]
         times = times if check.statistic in EACH else [()]
-        for (name, bound), time in product(check.bounds.items(), times):
+        for (name, bound), time in product(check.bounds_by_label.items(), times):
 
             def bound_value(scaling: Scaling, upper: Any = bound, t: Any = time) -> Any:
                 return upper(*case(scaling), *t)
@@ -228,11 +228,11 @@ def _evaluate_law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
     return law(*case(scaling), Past(t=1, x=x * scaling.x, error=error, step=moved, problem=problem))
 
 
-def _make_case_of_scaling(
+def _make_case_function_of_scaling(
     trial: Trial, setting: ClaimSetting, problem: Any, parameter_units: Mapping[str, Unit]
 ) -> Case:
     """Return a function that converts a claim's constants and parameters by a given scaling."""
-    own, units = trial.claim_algorithm if trial.claim.algorithm else None, trial.claim.units
+    own, units = trial.original_algorithm if trial.claim.algorithm else None, trial.claim.units
     statement = problem.constants(problem.start())
     existing = statement if setting.constants is None else setting.constants(problem)
     explicit = {} if callable(setting.parameters) else setting.parameters
@@ -259,7 +259,7 @@ def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[st
     A name alone does not determine the unit: a Frank-Wolfe step is dimensionless, a gradient step
     is not.
     """
-    own = trial.claim_algorithm if trial.claim.algorithm else None
+    own = trial.original_algorithm if trial.claim.algorithm else None
 
     def choices(name: str) -> list[Unit]:
         if name in trial.claim.units:

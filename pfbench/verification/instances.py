@@ -66,7 +66,7 @@ class Instance:
         return value if isinstance(value, str) else inspect.getdoc(self.build) or ""
 
     @property
-    def parameter_names(self) -> tuple[str, ...]:
+    def free_parameter_names(self) -> tuple[str, ...]:
         """Names of the parameters of `build` that are not fixed."""
         parameters = inspect.signature(self.build).parameters
         return tuple(name for name in parameters if name not in self.parameters)
@@ -74,17 +74,17 @@ class Instance:
     @property
     def varies(self) -> bool:
         """Whether the problem depends on a random generator or on a seed that is not fixed."""
-        return "rng" in self.parameter_names[:1] or "seed" in self.parameter_names
+        return "rng" in self.free_parameter_names[:1] or "seed" in self.free_parameter_names
 
     def build_random(self, rng: np.random.Generator) -> Any:
         """Build the problem; pass the random generator to `build` if it takes one."""
-        return self(rng) if "rng" in self.parameter_names[:1] else self()
+        return self(rng) if "rng" in self.free_parameter_names[:1] else self()
 
     def build_seeded(self, seed: int, **changed: Any) -> Any:
         """Build the problem; pass the seed, or a generator with this seed, if `build` takes one."""
-        if "rng" in self.parameter_names[:1]:
+        if "rng" in self.free_parameter_names[:1]:
             return self(np.random.default_rng(seed), **changed)
-        return self(**({"seed": seed} if "seed" in self.parameter_names else {}), **changed)
+        return self(**({"seed": seed} if "seed" in self.free_parameter_names else {}), **changed)
 
     def example(self) -> Any:
         """Build an example of the problem; each call builds the same one."""

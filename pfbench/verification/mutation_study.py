@@ -59,14 +59,14 @@ class StudiedFault:
         return any(verdict.lost for verdict in self.verdicts)
 
     @property
-    def is_catchable(self) -> bool:
+    def should_be_caught(self) -> bool:
         """Whether a claim should catch the fault: it is neither equivalent nor admissible."""
         return not (self.equivalent or self.admissible)
 
     @property
     def is_missed(self) -> bool:
         """Whether a claim should catch the fault, but none does."""
-        return self.is_catchable and self.caught_by is None
+        return self.should_be_caught and self.caught_by is None
 
     def as_json(self) -> dict[str, Any]:
         """Return the fault and its verdicts as a JSON object."""
@@ -99,7 +99,7 @@ class DetectionRate:
 
 def detection_rate(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
     """Return the number of caught faults, and of all faults that claims should catch."""
-    counted = [study for study in studied_faults if study.is_catchable]
+    counted = [study for study in studied_faults if study.should_be_caught]
     return DetectionRate(sum(study.caught_by is not None for study in counted), len(counted))
 
 
@@ -172,9 +172,11 @@ def _find_equivalence_kinds(
     early, late = (
         [fault for fault in faults if fault.is_late == is_late] for is_late in (False, True)
     )
-    results = dict(zip(early, session.find_equivalence_kinds(early), strict=True))
+    results = dict(zip(early, session.find_equivalence_kind_of_each(early), strict=True))
     if full_size_claim_of:
-        results |= zip(late, session.find_equivalence_kinds(late, full_size_claim_of), strict=True)
+        results |= zip(
+            late, session.find_equivalence_kind_of_each(late, full_size_claim_of), strict=True
+        )
     return [results.get(fault, "") for fault in faults]
 
 

@@ -33,7 +33,7 @@ class Verification:
     @property
     def is_clean(self) -> bool:
         """Whether no claim is violated, failed or without result, and `tests` <= `MOST_TESTS`."""
-        return not any(row.is_wrong for row in self.rows) and self.tests <= MOST_TESTS
+        return not any(row.is_violated_or_lost for row in self.rows) and self.tests <= MOST_TESTS
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.rows), format_summary(self.summary)])

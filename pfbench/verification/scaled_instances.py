@@ -14,7 +14,7 @@ from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.statements.bound import Bound
 from pfbench.verification.statements.quantity import as_function, is_count
 from pfbench.verification.statements.setting import Given
-from pfbench.verification.statistics import Evidence, combine_instances
+from pfbench.verification.statistics import Evidence, best_if_all_hold
 from pfbench.verification.subject import ClaimBroken, NotTestable
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import QUANTITIES, Scaling, Unit, is_float, rescale_constants
@@ -52,7 +52,7 @@ def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
         runs += result.repetitions
         if result.decision.verdict == Verdict.VIOLATED:
             parts = {"": replace(evidence.decision, test_count=tests), str(by): result.decision}
-            return replace(evidence, decision=combine_instances(parts), repetitions=runs)
+            return replace(evidence, decision=best_if_all_hold(parts), repetitions=runs)
         tests += result.decision.test_count
     reason = (
         f"The bound is not homogeneous ({units.description}), but holds in the units that were tried: "  # noqa: E501
@@ -97,7 +97,7 @@ def _decide_in_scaled_units(trial: Trial, check: Bound, scaling: Scaling) -> Evi
     constants = check.constants
     other = replace(
         check,
-        quantity=_rescale_quantity(trial, check, scaling),
+        quantity=_rescaled_quantity_function(trial, check, scaling),
         parameters={
             label: _rescale_parameters(trial, setting.parameters, scaling)
             for label, setting in check.settings.items()
@@ -120,7 +120,7 @@ def _rescale(instance: Instance, by: Scaling) -> Instance:
     return replace(instance, build=build)
 
 
-def _rescale_quantity(trial: Trial, check: Bound, scaling: Scaling) -> Any:
+def _rescaled_quantity_function(trial: Trial, check: Bound, scaling: Scaling) -> Any:
     """Return a function that measures, in other units, the quantity that is bounded.
 
     It scales the value of the quantity for the original problem.

@@ -101,14 +101,14 @@ def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> E
         name = f"case {number}, epsilon={request.epsilon:g} n={request.constants.n}"
         parts[name] = _decide_schedule(observed, expected)
         claimed |= {f"{name}: {key}": value for key, value in expected.items() if value is not None}
-    lacking = _check_refused_requests(failed, granted, trial.algorithm)
+    lacking = _raise_if_refusal_not_permitted(failed, granted, trial.algorithm)
     if lacking:
         words = f"Every parameter is as published. {NOT_COMPARED}: {', '.join(lacking)}."
         parts = {"": Decision("holds", words, {}, None), **parts}
     return Evidence(combine_all(parts), claimed, len(granted))
 
 
-def _check_refused_requests(
+def _raise_if_refusal_not_permitted(
     failed: Sequence[tuple[ScheduleRequest, NotTestable]],
     granted: Sequence[ScheduleRequest],
     algorithm: Any,

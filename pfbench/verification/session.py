@@ -14,7 +14,7 @@ from pfbench.runs.engines.workers import Task, TaskResult
 from pfbench.runs.storage.store import Store
 from pfbench.verification import verdict
 from pfbench.verification.claim import Claim, Erratum, Mutant
-from pfbench.verification.description import describe
+from pfbench.verification.description import describe_as_json
 from pfbench.verification.faults.equivalence import CASES, find_equivalence
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.outcomes import ErratumFinding, MutantOutcome, Verification
@@ -181,7 +181,7 @@ class Session:
         subjects = [(claim, Subject(fault)) for claim, fault in claims_and_faults]
         return self._outcomes([self._claim_request(*each, each[1].label) for each in subjects])
 
-    def find_equivalence_kinds(
+    def find_equivalence_kind_of_each(
         self,
         faults: Sequence[Fault],
         claim_of: Callable[[Fault], Claim | None] = lambda fault: None,
@@ -273,7 +273,7 @@ class Session:
 
     def _make_cached_task(self, kind: str, statement: Any, task: Task) -> CachedTask:
         """Return a task that is cached under a key which describes `statement`."""
-        description = describe(statement)
+        description = describe_as_json(statement)
         content = {"asked": description.content, "effort": self.effort, "seed": self.seed}
         return CachedTask(
             kind,
@@ -324,7 +324,7 @@ def time_limit(claim: Claim, effort: str) -> float:
     return max(MIN_TIME_LIMIT[effort], TIMEOUT_FACTOR * claim.seconds(effort))
 
 
-def choose_case_seed(value: int | None, claims: Iterable[Claim], algorithm: Any) -> int:
+def choose_or_draw_case_seed(value: int | None, claims: Iterable[Claim], algorithm: Any) -> int:
     """Return the test-case seed: `value`, or random if a user-defined method needs one, else 0.
 
     It is random for a user-defined method if some claim draws its sizes or start.

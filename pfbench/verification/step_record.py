@@ -92,7 +92,9 @@ class StepRecord:
             return lo_input
         # An algorithm may normalise it first, or minimise a step ahead.
         recent = (lo_input, *self.previous)
-        self.coverage.has_other_direction |= not any(has_direction(yielded, g) for g in recent)
+        self.coverage.has_other_direction |= not any(
+            is_positive_multiple(yielded, g) for g in recent
+        )
         return yielded
 
 
@@ -101,7 +103,7 @@ def is_unit_length(g: Floats) -> bool:
     return abs(float(np.linalg.norm(g)) - 1.0) <= 1e-12
 
 
-def has_direction(g: Floats, source: Any) -> bool:
+def is_positive_multiple(g: Floats, source: Any) -> bool:
     """Return whether g is a positive multiple of `source`, up to rounding."""
     if not isinstance(source, np.ndarray) or g.shape != source.shape:
         return False
@@ -126,8 +128,8 @@ class StepRecorder(ComponentTally):
         self.lo_inputs: list[Any] = []
         self._values = 0
 
-    def _record_query(self, verb: str, arguments: tuple[Any, ...]) -> None:
-        super()._record_query(verb, arguments)
+    def _query_hook(self, verb: str, arguments: tuple[Any, ...]) -> None:
+        super()._query_hook(verb, arguments)
         if verb == "lo":
             (g,) = arguments
             self.lo_inputs.append(np.array(g) if isinstance(g, np.ndarray) else g)

@@ -34,7 +34,7 @@ def describe_worst_ratio(measured: Mapping[str, Any]) -> str:
     return f"{measured['worst ratio']:.3g} at {measured['worst ratio at']}"
 
 
-def summarise_ratios(measured: Mapping[str, Any]) -> str:
+def format_ratio_or_exponents(measured: Mapping[str, Any]) -> str:
     """Return the highest ratio of measured value to bound as text, or else fitted exponents."""
     ratios = _finite_ratios_by_part(measured)
     if not ratios:
@@ -86,7 +86,7 @@ def slack_factor(measured: Mapping[str, Any]) -> float | None:
     return 1.0 / max(ratios) if ratios else None
 
 
-def describe_further_tests(measured: Mapping[str, Any], statistic: str) -> str:
+def suggest_further_tests(measured: Mapping[str, Any], statistic: str) -> str:
     """Describe further tests, e.g. more runs, that could decide an inconclusive bound.
 
     Parameters

@@ -106,10 +106,10 @@ class Trial:
     def algorithm(self) -> Any:
         """Class or object of the algorithm under test."""
         tested = self.subject.algorithm_under_test()
-        return self.claim_algorithm if tested is None else tested
+        return self.original_algorithm if tested is None else tested
 
     @property
-    def claim_algorithm(self) -> Any:
+    def original_algorithm(self) -> Any:
         """Algorithm that the claim is about, a class or an object."""
         return claim_method(self.claim)
 
@@ -129,7 +129,7 @@ class Trial:
         SubjectLacksParameter
             If the algorithm does not accept one of these, or refuses the values.
         """
-        own = self.claim_algorithm if self.claim.algorithm else None
+        own = self.original_algorithm if self.claim.algorithm else None
         for name in getattr(own, "kinds", ()):
             usual = getattr(own, name)
             if requested.get(name, usual) != usual and not select_accepted(self.algorithm, (name,)):
@@ -137,13 +137,13 @@ class Trial:
                     f"the method has no parameter {name}, which the claim sets to {requested[name]}"
                 )
         return instantiate_with_accepted_parameters(
-            self.algorithm, self.parameters_of_claim_algorithm, **requested
+            self.algorithm, self.original_required_parameters, **requested
         )
 
     @property
-    def parameters_of_claim_algorithm(self) -> Collection[str]:
+    def original_required_parameters(self) -> Collection[str]:
         """Names of the parameters that the claim's own algorithm requires."""
-        own = self.claim_algorithm if self.claim.algorithm else None
+        own = self.original_algorithm if self.claim.algorithm else None
         result: Collection[str] = getattr(own, "list_required_parameters", tuple)()
         return result
 
@@ -155,7 +155,9 @@ class Trial:
         """Return the oracles of a problem, or the modified oracles of the subject under test."""
         return self.subject.problem_under_test(problem).open(np.random.default_rng(0))
 
-    def decide_uniform_output(self, problem: Problem | None = None, **overrides: Any) -> Decision:
+    def decide_if_output_is_uniform(
+        self, problem: Problem | None = None, **overrides: Any
+    ) -> Decision:
         """Decide whether the output is drawn uniformly among all iterates of a run but the last.
 
         Each seed gives a run of T = 8 iterations, and the index of the iterate that it returns. A
@@ -184,7 +186,7 @@ class Trial:
             if not (len(way) > 1 and abs(np.sign(steps).sum()) == len(steps)):
                 return Decision("inconclusive", "Its iterates cannot be distinguished.", {}, None)
             T = max(T, len(steps))
-            sample.append(_find_number_index(float(run.x[0]), way) - (not any(point)))
+            sample.append(_find_index_or_minus_one(float(run.x[0]), way) - (not any(point)))
         return decide_uniform(sample, T)
 
     def run(
@@ -259,7 +261,7 @@ class Trial:
         run = Steps(
             self.subject.problem_under_test(problem),
             algorithm,
-            bundle=_oracles_class(algorithm),
+            bundle=_required_oracles_class(algorithm),
             wrap=StepRecorder,
             streams={"oracles": np.random.default_rng(seed), "algorithm": stream},
         )
@@ -359,7 +361,7 @@ _PATH_FRACTIONS: Mapping[str, Measure] = {
 """Measures of a state: its first coordinate, and whether it has the point `at`."""
 
 
-def _find_number_index(number: float, numbers: Sequence[float]) -> int:
+def _find_index_or_minus_one(number: float, numbers: Sequence[float]) -> int:
     """Return the index of the entry that equals `number` up to rounding; -1 if there is none."""
     deviation = np.abs(np.array(numbers) - number)
     return int(deviation.argmin()) if deviation.min() <= 1e-9 * np.abs(numbers).max() else -1
@@ -374,7 +376,7 @@ def _error_of_failed_run(words: str, problem: Problem, has_raised: bool) -> Exce
     return MethodFailed(words) if supported else UnsupportedPoints(words)
 
 
-def _oracles_class(algorithm: Algorithm) -> type[Oracles]:
+def _required_oracles_class(algorithm: Algorithm) -> type[Oracles]:
     """Return a class of oracles that has exactly the oracles that an algorithm requires."""
     try:
         return oracle_class(algorithm)

@@ -51,11 +51,11 @@ class UserClaimFile:
 
     Attributes
     ----------
-    reference
+    file_or_module
         Path of the file, or name of the module.
     """
 
-    reference: str
+    file_or_module: str
 
     def claim(self, name: str) -> Claim:
         """Return the claim of this name, loaded from the file or module.
@@ -63,8 +63,8 @@ class UserClaimFile:
         If the path does not exist, as on another machine, the module with the file's name is
         loaded.
         """
-        elsewhere = self.reference.endswith(".py") and not Path(self.reference).is_file()
-        paper = load_claims(Path(self.reference).stem if elsewhere else self.reference)
+        elsewhere = self.file_or_module.endswith(".py") and not Path(self.file_or_module).is_file()
+        paper = load_claims(Path(self.file_or_module).stem if elsewhere else self.file_or_module)
         return next(claim for claim in paper.claims if claim.name == name)
 
 

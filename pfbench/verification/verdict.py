@@ -22,7 +22,7 @@ from pfbench.verification.subject import (
     NotTestable,
     SubjectLacksParameter,
 )
-from pfbench.verification.summaries import summarise_ratios
+from pfbench.verification.summaries import format_ratio_or_exponents
 from pfbench.verification.trial import Trial, claim_method
 
 
@@ -68,7 +68,7 @@ class Verdict:
         object.__setattr__(self, "verdict", VerdictName(self.verdict))
 
     @property
-    def is_wrong(self) -> bool:
+    def is_violated_or_lost(self) -> bool:
         """Whether the verdict is *violated* or *failed*, or the check was killed or impossible."""
         return self.lost or self.verdict.is_wrong
 
@@ -91,7 +91,7 @@ class Verdict:
     def line(self) -> str:
         """Verdict, main number and largest sizes of the runs, in one line."""
         runs = f"{self.repetitions} run{'' if self.repetitions == 1 else 's'}"
-        numbers = summarise_ratios(self.measured) or ("" if self.lost else runs)
+        numbers = format_ratio_or_exponents(self.measured) or ("" if self.lost else runs)
         parts = (self.verdict.value, numbers, sizes_in_words(self.measured))
         return " · ".join(filter(None, parts))
 
@@ -208,7 +208,10 @@ def _make_verdict(
     """
     decision = evidence.decision
     verdict = VerdictName(decision.verdict)
-    reason, measured = decision.reason, {**decision.measured, **_decision_details(claim, decision)}
+    reason, measured = (
+        decision.reason,
+        {**decision.measured, **_tests_and_tight_instances(claim, decision)},
+    )
     if claim.disputed and not is_broken:
         measured["verdict"] = decision.verdict
         verdict, reason = VerdictName.DISPUTED, f"{claim.disputed} (measured: {decision.verdict})."
@@ -227,7 +230,7 @@ def _make_verdict(
     )
 
 
-def _decision_details(claim: Claim, decision: Decision) -> dict[str, Any]:
+def _tests_and_tight_instances(claim: Claim, decision: Decision) -> dict[str, Any]:
     """Return a decision's number of tests, and the instances that nearly attain the bound.
 
     Each of these instances has its ratio of measured value to bound.

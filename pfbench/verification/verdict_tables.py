@@ -84,7 +84,7 @@ def verdict_table(
     return "\n".join(lines).rstrip() + "\n"
 
 
-def repetition_table(
+def verdict_frequency_table(
     seeds: Sequence[int], verifications: Sequence[Verification], command: str
 ) -> str:
     """Return a Markdown table of repeated verifications: how often each claim got each verdict."""

@@ -10,7 +10,7 @@ from helpers import assert_one_sentence, reference_of, tiny_recovery, tiny_regre
 from numpy.testing import assert_allclose
 
 from pfbench.algorithms import ALGORITHMS, algorithm
-from pfbench.algorithms.sliding import draw_batch
+from pfbench.algorithms.sliding import draw_repeating_batch
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Sample
@@ -160,14 +160,14 @@ def test_given_constants_replace_those_of_the_problem(name):
 
 
 def test_a_batch_above_n_is_drawn_as_counts():
-    sample = draw_batch(np.random.default_rng(0), 5, 1_300_000_000)
+    sample = draw_repeating_batch(np.random.default_rng(0), 5, 1_300_000_000)
     assert isinstance(sample, Sample)
     assert len(sample) == sample.counts.sum() == 1_300_000_000
     assert np.abs(sample.counts - 260_000_000).max() < 1e5
-    sample = draw_batch(np.random.default_rng(0), 5, 6)
+    sample = draw_repeating_batch(np.random.default_rng(0), 5, 6)
     assert (sample.counts > 0).all()
     assert len(np.unique(sample.indices)) == len(sample.indices)
-    assert isinstance(draw_batch(np.random.default_rng(0), 5, 5), np.ndarray)
+    assert isinstance(draw_repeating_batch(np.random.default_rng(0), 5, 5), np.ndarray)
 
 
 # --- refusals -------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from pfbench.base.errors import InputError
 from pfbench.oracles import Ledger
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.workers import Task
-from pfbench.runs.storage.archive import is_valid_member_name, open_archive
+from pfbench.runs.storage.archive import is_valid_data_file_name, open_archive
 
 # --- what is no plain archive ---------------------------------------------------------------------
 
@@ -39,8 +39,8 @@ def test_no_module_of_an_archive_stands_in_anothers_place(name):
     "name", ["con.csv", "a/NUL", "lpt1.txt", "x-1.0.dist-info/entry_points.txt"]
 )
 def test_no_file_has_a_name_that_a_system_reads_otherwise(name):
-    assert not is_valid_member_name(name)
-    assert is_valid_member_name("xcon.csv")
+    assert not is_valid_data_file_name(name)
+    assert is_valid_data_file_name("xcon.csv")
 
 
 def changed_case(data):
@@ -292,7 +292,7 @@ def test_code_that_changes_how_pfbench_counts_changes_nothing_where_runs_are_mea
     path = forged(archive, tmp_path / "poisoned.zip", runs=nothing_counted, files=poisoned)
     check = checking(path, tmp_path / "inside")
     stored = [entry for entry in read_runs(tmp_path / "inside") if entry.run.seed in seeds]
-    check.process_until_time_limit(list(check.iterate_run_tasks(stored[:1]))[:1])
+    check.process_until_time_limit(list(check.rerun_and_new_seed_tasks(stored[:1]))[:1])
     assert "differs here in fo " in check.outcome.deviations[0]
     assert "lazy_descent" not in sys.modules
     assert Ledger.counts.__name__ == "counts"

@@ -117,10 +117,10 @@ def an_erratum(about):
 def test_what_follows_from_the_code_is_what_it_says(archive, theorem, tmp_path, change, says):
     check = checking(archive, tmp_path / "inside")
     said = describe_claims(theorem, check.manifest["faults"]["most"])
-    _ClaimsTasks(check, check.manifest).compare_statements(said)
+    _ClaimsTasks(check, check.manifest).compare_with_manifest(said)
     assert check.outcome.deviations == []
     change(check.manifest)
-    _ClaimsTasks(check, check.manifest).compare_statements(said)
+    _ClaimsTasks(check, check.manifest).compare_with_manifest(said)
     assert any(says in text for text in check.outcome.deviations)
 
 
@@ -136,7 +136,7 @@ def test_forged_runs_are_seen(archive, theorem, tmp_path, runs, says):
     check = checking(forged(archive, tmp_path / "forged.zip", runs=runs), tmp_path / "inside")
     stored = read_runs(tmp_path / "inside")
     _ClaimsTasks(check, check.manifest).compare_planned_runs(stored, list_claim_runs(theorem, 0))
-    check.process_until_time_limit(list(check.iterate_run_tasks(stored)))
+    check.process_until_time_limit(list(check.rerun_and_new_seed_tasks(stored)))
     assert all(says in text for text in check.outcome.deviations)
     assert bool(says) == bool(check.outcome.deviations)
 
@@ -285,7 +285,7 @@ def test_a_method_that_looks_its_problem_up_is_seen_with_other_data(importable):
     """Each claim holds on the problem that it states, and would be recomputed to the bit."""
     theorem = importable("looking_up", LOOKUP)
     claims = load_claims(theorem).claims
-    assert not [claim.name for claim in claims if judge(claim).is_wrong]
+    assert not [claim.name for claim in claims if judge(claim).is_violated_or_lost]
     found = {
         claim.name: describe_failure_with_other_data(theorem, claim.name, "quick", 3)
         for claim in claims

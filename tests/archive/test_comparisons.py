@@ -12,7 +12,7 @@ import pytest
 from forged_archives import checking, content, forged, run
 
 from pfbench.archive.check import CheckOutcome
-from pfbench.archive.checker import _recompute_table, _tasks
+from pfbench.archive.checker import _all_check_tasks, _recompute_table
 from pfbench.archive.comparison import read_interface
 from pfbench.archive.unpacking import read_runs
 
@@ -93,7 +93,7 @@ def checked(home, tmp_path, monkeypatch):
         folder = tmp_path / "inside"
         check = checking(path, folder)
         _recompute_table(check, suite, read_runs(folder))
-        tasks = _tasks(check, read_runs(folder))
+        tasks = _all_check_tasks(check, read_runs(folder))
         stored = [task for task in tasks if not task.description.startswith("new seeds")]
         check.process_until_time_limit(stored)
         return check.outcome

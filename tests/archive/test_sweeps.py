@@ -19,7 +19,7 @@ from forged_archives import (
 )
 
 import pfbench as package
-from pfbench.archive.checker import _tasks
+from pfbench.archive.checker import _all_check_tasks
 from pfbench.archive.unpacking import list_changed_data, read_runs
 from pfbench.runs.storage.archive import open_archive
 from pfbench.runs.storage.store import Store
@@ -52,7 +52,7 @@ def sweep(tmp_path_factory):
 def checked(path, folder):
     """Check an archive in this process; return what is not as it says."""
     check = checking(path, folder)
-    check.process_until_time_limit(list(_tasks(check, read_runs(folder))))
+    check.process_until_time_limit(list(_all_check_tasks(check, read_runs(folder))))
     return check.outcome
 
 

@@ -7,7 +7,7 @@ import pytest
 from helpers import assert_one_sentence
 
 import pfbench as pf
-from pfbench.base.constants import Constants, evaluate_formulas, is_constant_formula
+from pfbench.base.constants import Constants, evaluate_formulas, is_formula_in_constants
 from pfbench.base.errors import InputError, RefusedError
 
 KNOWN = Constants(n=600, L_f=0.5, L_ms=2.0, delta=0.25, D=20.0)
@@ -33,7 +33,7 @@ def worth(formula, constants=KNOWN):
     ],
 )
 def test_a_formula_is_its_value(formula, value):
-    assert is_constant_formula(formula)
+    assert is_formula_in_constants(formula)
     assert worth(formula) == value
     assert isinstance(worth(formula), type(value))
 
@@ -50,7 +50,7 @@ def test_a_period_is_one_pass_over_the_data_for_every_number_and_batch():
     "text", ["L", "n", "last", "3", "a/L", "3/l", "n_x/3", "L" * 200 + "/2", 3, None]
 )
 def test_what_else_looks_like_one_stays_as_it_is(text):
-    assert not is_constant_formula(text)
+    assert not is_formula_in_constants(text)
     assert worth(text) is text
 
 

@@ -28,10 +28,10 @@ from pfbench.claims.catalogue import (
     select_claims,
     select_mutants,
 )
-from pfbench.runs.storage.content_keys import find_reachable_files, is_builtin
+from pfbench.runs.storage.content_keys import is_pfbench_module, reachable_files_by_module
 from pfbench.verification import statistics
 from pfbench.verification.claim import KINDS
-from pfbench.verification.description import describe
+from pfbench.verification.description import describe_as_json
 from pfbench.verification.outcomes import Verification
 from pfbench.verification.subject import EditedMethod
 from pfbench.verification.summaries import slack_factor
@@ -201,17 +201,19 @@ def test_it_reaches_other_processes_and_can_be_said_in_full():
     for one in (*CLAIMS.values(), *MUTANTS.values(), *ERRATA.values()):
         again = pickle.loads(pickle.dumps(one))
         assert again.name == one.name
-        said = describe(again)
-        assert json.dumps(said.content) == json.dumps(describe(one).content), one.name
+        said = describe_as_json(again)
+        assert json.dumps(said.content) == json.dumps(describe_as_json(one).content), one.name
         assert any(module.startswith((ROOM, REPLAY)) for module in said.modules), one.name
 
 
 def test_a_verdict_depends_on_its_theorem_and_not_on_others():
     """No other paper's file and no other file with claims, so that no edit there makes it stale."""
     for told in CLAIMS.values():
-        modules = describe(told).modules
+        modules = describe_as_json(told).modules
         own = {module for module in modules if module.startswith(ROOM)}
-        reached = {module for module in find_reachable_files(modules) if is_builtin(module)}
+        reached = {
+            module for module in reachable_files_by_module(modules) if is_pfbench_module(module)
+        }
         assert own <= reached, told.name
         rooms = {module.split(".")[1] for module in reached if "." in module}
         assert not rooms & {"cli", "reporting"}, told.name
@@ -246,8 +248,8 @@ def test_a_list_of_claims_and_its_digest_load_what_they_need():
     script = (
         "from pfbench.claims.catalogue import CLAIMS; import sys\n"
         "from pfbench.runs.storage.content_keys import source_digest\n"
-        "from pfbench.verification.description import describe\n"
-        "source_digest(describe(CLAIMS['shen2019-count-sg']).modules); print(*sys.modules)"
+        "from pfbench.verification.description import describe_as_json\n"
+        "source_digest(describe_as_json(CLAIMS['shen2019-count-sg']).modules); print(*sys.modules)"
     )
     run = [sys.executable, "-c", script]
     loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()

@@ -41,7 +41,7 @@ def test_a_right_theorem_is_not_accused(monkeypatch):
 
 
 def test_every_instance_is_made_again_by_its_selector():
-    known = harder_instances.list_catalogue_instances()
+    known = harder_instances.list_instances_of_claims()
     assert len(known) >= 242
     assert len({selector for _, selector, _ in known}) == len(known)
     for _, selector, instance in known:

@@ -11,7 +11,7 @@ from stored import stored_runs
 
 import pfbench.reporting.writer
 from pfbench.algorithms import ALGORITHMS
-from pfbench.base.constants import is_constant_formula
+from pfbench.base.constants import is_formula_in_constants
 from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import suite_spec_paths
 from pfbench.reporting.result_tables import results_csv
@@ -308,7 +308,7 @@ def test_what_has_a_unit_follows_a_constant_in_every_grid(suite):
             text = re.sub(r"\{batch\}", "8", selector.texts[name])
             tried = method.grid.get(name, [text])
             # cgs is given the iterations of its inner loop.
-            assert all(map(is_constant_formula, tried)) or selector.name in ("cgs", "storc"), (
+            assert all(map(is_formula_in_constants, tried)) or selector.name in ("cgs", "storc"), (
                 method,
                 name,
             )

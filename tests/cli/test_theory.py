@@ -8,7 +8,13 @@ from generated_reports import report_of
 from pfbench.base.counts import COUNTED
 from pfbench.claims.catalogue import CLAIMS, claims_about
 from pfbench.cli.report_sources import add_claims_and_verdicts
-from pfbench.reporting.report import MethodTheory, RateLine, StatedClaim, claims_table, figure_rates
+from pfbench.reporting.report import (
+    MethodTheory,
+    RateLine,
+    StatedClaim,
+    figure_rates,
+    verified_claims_table,
+)
 from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.storage.store import Store
 from pfbench.verification.session import Session
@@ -68,7 +74,7 @@ def test_verdicts_are_looked_up_and_never_made(report, tmp_path):
     assert known.keys() == {QUICK}
     assert known[QUICK].verdict.keeps_bound
     assert known[QUICK].reason
-    table = claims_table(report.results[0], theory.claims)
+    table = verified_claims_table(report.results[0], theory.claims)
     ((label, name, verdict),) = [(row.group, row.name, row.cells[0]) for row in table.rows]
     assert (label, name, verdict) == ("sampled", QUICK, known[QUICK].verdict)
     others = len(claims_about("nfwu-sg")) + len(claims_about("frank-wolfe")) - 1

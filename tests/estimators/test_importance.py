@@ -11,7 +11,7 @@ from pfbench.estimators import SPIDERG
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import combine, keep
 from pfbench.verification.instruments.enumerated_random import enumerate_draws
-from pfbench.verification.replay.draw_streams import map_to_uniform
+from pfbench.verification.replay.draw_streams import map_to_uniform_indices
 from pfbench.verification.replay.indices import find_first_rejection_and_p_value
 
 B = 2
@@ -95,7 +95,7 @@ def judged(draw, seed=3):
     """Whether batches of 32 are suspected, each evened out by the chances that are due."""
     rng = np.random.default_rng(seed)
     return find_first_rejection_and_p_value(
-        [map_to_uniform(draw(rng, t), Q, t) for t in range(T)], N
+        [map_to_uniform_indices(draw(rng, t), Q, t) for t in range(T)], N
     )
 
 
@@ -132,5 +132,5 @@ def test_evened_indices_are_uniform_over_all_draws():
     """Of three components with chances that are multiples of a ninth: each part is hit as often."""
     q = np.array([2.0, 3.0, 4.0]) / 9.0
     rng = np.random.default_rng(1)
-    hits = np.bincount(map_to_uniform(rng.choice(3, size=90_000, p=q), q, 7), minlength=3)
+    hits = np.bincount(map_to_uniform_indices(rng.choice(3, size=90_000, p=q), q, 7), minlength=3)
     assert np.abs(hits - 30_000).max() < 6 * np.sqrt(90_000 * 2 / 9)

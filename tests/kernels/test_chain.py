@@ -225,7 +225,7 @@ def test_blocks_are_chains_of_their_own(length):
     x, v = (rng.uniform(-2.0, 2.0, size=n * length) for _ in range(2))
     blocks, directions = (inverse * x).reshape(n, length), v.reshape(n, length)
     total = sum(chain_value(block) for block in blocks)
-    assert_allclose(chain.sum_of_values(x, length, inverse), total, rtol=1e-13)
+    assert_allclose(chain.sum_of_block_values(x, length, inverse), total, rtol=1e-13)
 
     indices, weights = np.array([2, 0, 2]), np.array([0.5, -1.0, 2.0])
     each = np.array([chain_gradient(block) for block in blocks])

@@ -12,8 +12,8 @@ from pfbench.kernels.numba_compilation import (
     CompilationClock,
     check_index,
     compile_parallel,
+    compile_reordering_sums,
     compile_serial,
-    compile_vectorised,
     prange,
 )
 
@@ -26,7 +26,7 @@ def doubled(x):
     return 2.0 * x
 
 
-@compile_vectorised
+@compile_reordering_sums
 def total(x):
     s = 0.0
     for k in range(x.size):
@@ -96,7 +96,7 @@ def test_it_looks_like_the_function_it_was_made_from():
 
 
 def test_the_clock_takes_the_time_of_each_compilation_once():
-    @compile_vectorised
+    @compile_reordering_sums
     def new(x):
         return doubled(x) + 1.0
 

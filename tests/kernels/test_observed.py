@@ -87,9 +87,9 @@ def test_normal_step_is_two_products(pattern, cuts):
     u, y = np.empty(M), np.zeros(N)
     arguments = (pattern.rows, g, v, previous, 0.4, u, y)
     if cuts:
-        square = observed_entries.lanczos_sweep_parallel(bounds, *arguments)
+        square = observed_entries.golub_kahan_sweep_parallel(bounds, *arguments)
     else:
-        square = observed_entries.lanczos_sweep_rows(0, M, *arguments)
+        square = observed_entries.golub_kahan_sweep_rows(0, M, *arguments)
     expected = G @ v - 0.4 * previous
     assert_allclose(u, expected, rtol=1e-13, atol=1e-14)
     assert_allclose(y, G.T @ expected, rtol=1e-13, atol=1e-14)
@@ -104,11 +104,11 @@ def test_a_first_step_is_two_products_and_the_inner_product_of_entries(pattern, 
     G, u, y = as_matrix(pattern, g), np.empty(M), np.zeros(N)
     arguments = (pattern.rows, g, x, v, u, y)
     if cuts:
-        square, inner = observed_entries.first_lanczos_sweep_parallel(
+        square, inner = observed_entries.first_golub_kahan_sweep_parallel(
             in_chunks(pattern, *cuts).bounds, *arguments
         )
     else:
-        square, inner = observed_entries.first_lanczos_sweep_rows(0, M, *arguments)
+        square, inner = observed_entries.first_golub_kahan_sweep_rows(0, M, *arguments)
     assert_allclose(u, G @ v, rtol=1e-13, atol=1e-14)
     assert_allclose(y, G.T @ (G @ v), rtol=1e-13, atol=1e-14)
     assert_allclose(square, u @ u, rtol=1e-13)
@@ -130,7 +130,7 @@ def test_parallel_loops_equal_the_serial_ones(pattern, cuts):
     observed_entries.write_entries_parallel(bounds, pattern.rows, parallel, out[1])
     assert_allclose(out[1], out[0], rtol=1e-15)
     g = np.empty((2, pattern.n))
-    welsch.step_and_write_gradient_rows(0, M, entries, serial, 0.1, g[0])
-    welsch.step_and_write_gradient_parallel(bounds, entries, parallel, 0.1, g[1])
+    welsch.fw_step_and_gradient_rows(0, M, entries, serial, 0.1, g[0])
+    welsch.fw_step_and_gradient_parallel(bounds, entries, parallel, 0.1, g[1])
     assert_allclose(parallel.values, serial.values, rtol=1e-15)
     assert_allclose(g[1], g[0], rtol=1e-14)

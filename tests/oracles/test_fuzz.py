@@ -16,13 +16,13 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.points import (
     FactoredMatrix,
     combine,
+    copy_or_view,
     distance,
     gap_and_distance,
     infer_format,
     inner,
     keep,
     tilt,
-    view,
 )
 
 CALLS = int(os.environ.get("PFBENCH_FUZZ", "800"))
@@ -138,7 +138,7 @@ def call(ask, problem, verb, x, rng):
             "distance": lambda: distance(point(), point()),
             "inner": lambda: inner(direction(), point()),
             "tilt": lambda: tilt(direction(), point(), point(), 0.3),
-            "view": lambda: view(point()),
+            "view": lambda: copy_or_view(point()),
         }
         return arguments[verb]()
     return getattr(ask, verb)(point())

@@ -83,8 +83,8 @@ def test_runs_have_the_same_counts_and_iterates(both):
 def test_a_loss_of_another_curvature_is_noticed(monkeypatch):
     name, parameters = PROBLEMS["multitask"]
     ours, theirs = pf.problem(name, **parameters), pf.problem(name, arrays=STRICT, **parameters)
-    right = SigmoidLoss.curvatures
-    monkeypatch.setattr(SigmoidLoss, "curvatures", lambda *given: 1.001 * right(*given))
+    right = SigmoidLoss.curvature_data
+    monkeypatch.setattr(SigmoidLoss, "curvature_data", lambda *given: 1.001 * right(*given))
     x, y, z = points(ours, 3)
     expected, found = ours.hessian(z).product(x, y), theirs.hessian(z).product(x, y)
     assert not np.allclose(found, expected, rtol=1e-5, atol=0)

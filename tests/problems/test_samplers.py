@@ -58,7 +58,7 @@ def test_moments_of_pareto_noise_are_those_of_its_density():
     expected, _ = quad(lambda t: (0.5 * t) ** 1.2 * density(t), 1.0, math.inf)
     assert noise.moment(1.2) == pytest.approx(expected, rel=1e-6)
     assert noise.moment(1.5) == noise.moment(2.0) == math.inf
-    draws = noise.draw(np.random.default_rng(0), 10_000)
+    draws = noise.draw_scalars(np.random.default_rng(0), 10_000)
     assert np.abs(draws).min() >= 0.5
     # Half of all draws are above the median of |xi|, within six standard deviations.
     assert abs((np.abs(draws) > 0.5 * 2 ** (1 / 1.5)).mean() - 0.5) < 6 * 0.5 / 100
@@ -71,7 +71,7 @@ def test_the_moment_of_a_batch_is_attained_by_rare_noise(q, ratio):
     noise = NoiseDistribution("three-point", order=1.5, probability=q)
     moment = sum(
         chance * abs(float(np.mean(draws))) ** 1.5
-        for chance, draws in enumerate_draws(lambda rng: noise.draw(rng, 4))
+        for chance, draws in enumerate_draws(lambda rng: noise.draw_scalars(rng, 4))
     )
     assert moment / 4 ** (1 - 1.5) == pytest.approx(ratio, abs=6e-3)
     assert moment <= 2 ** (2 - 1.5) * 4 ** (1 - 1.5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from pfbench.problems.shared_terms import SharedTerms
+from pfbench.problems.shared_terms import SharedArrayTable
 
 NO_COUNTS = np.empty(0, dtype=np.int64)
 
@@ -13,10 +13,10 @@ NO_COUNTS = np.empty(0, dtype=np.int64)
 def test_each_component_has_the_array_that_was_stored_last(seed):
     rng, n = np.random.default_rng(seed), 9
     each = np.tile(rng.standard_normal(3), (n, 1))
-    terms = SharedTerms(n, each[0])
+    terms = SharedArrayTable(n, each[0])
     for _ in range(60):
         drawn, term, before = rng.integers(n, size=rng.integers(1, 6)), rng.standard_normal(3), each
-        change = terms.replace(drawn, term)
+        change = terms.replace_and_sum_change(drawn, term)
         each = before.copy()
         each[drawn] = term
         assert_allclose(change, (each - before).sum(axis=0), atol=1e-12)
@@ -30,7 +30,7 @@ def test_each_component_has_the_array_that_was_stored_last(seed):
 
 
 def test_an_array_goes_with_its_last_component():
-    terms = SharedTerms(3, np.zeros(2))
+    terms = SharedArrayTable(3, np.zeros(2))
     for stored, left in (([0, 1], 2), ([2], 2), ([0, 1, 2, 1], 1)):
-        terms.replace(np.array(stored), np.ones(2))
+        terms.replace_and_sum_change(np.array(stored), np.ones(2))
         assert len(terms) == left

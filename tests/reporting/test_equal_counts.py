@@ -10,7 +10,7 @@ from pfbench.reporting.answers import answer_sentences, truncation_and_decrease_
 from pfbench.reporting.panels import compute_figure
 from pfbench.reporting.result_tables import compare_by_each_price, results_table
 from pfbench.reporting.results import truncate_study
-from pfbench.reporting.tables import count_table
+from pfbench.reporting.tables import exact_counts_table
 from pfbench.runs.loop.run import Stop
 
 TARGETS = (Stop("m", 0.3), Stop("m", 0.08))
@@ -59,7 +59,7 @@ def test_the_words_and_tables_are_those_of_equal_runs(targets):
     assert "3 runs went further" in cut
     assert not any("went further" in text for text in truncation_and_decrease_sentences(alike))
     # The counts of what was made are told as they are, and nothing else differs.
-    rows = {row.name: row.cells for row in count_table(results(targets)).rows}
+    rows = {row.name: row.cells for row in exact_counts_table(results(targets)).rows}
     assert rows["twice"][1] == 200
 
 

@@ -11,13 +11,13 @@ from scipy import stats
 
 from pfbench.reporting.significance import (
     SeedSample,
-    compare_pairs,
     holm_adjust,
     median,
     rank_test,
     seeds_needed,
     sign_test,
     significant_leaders,
+    significant_sides,
 )
 
 INF = math.inf
@@ -126,8 +126,8 @@ def test_several_equal_numbers_are_one():
     fixed, varying = row([5.0] * 10, np.arange(10.0) + 6, fixed={0})
     assert sign_test(varying.values, 5.0) == pytest.approx(2 / 2**10)
     assert rank_test(fixed.values, varying.values) < 1e-4
-    assert compare_pairs([(fixed, varying)] * 25) == [-1] * 25
-    assert compare_pairs([(fixed, varying)] * 26) == [0] * 26
+    assert significant_sides([(fixed, varying)] * 25) == [-1] * 25
+    assert significant_sides([(fixed, varying)] * 26) == [0] * 26
 
 
 @given(st.lists(st.integers(0, 6).map(float) | st.just(INF), min_size=1, max_size=9))

@@ -28,7 +28,7 @@ def cells(table, group, name):
 
 
 def test_counts_are_exact(results):
-    table = tables.count_table(results)
+    table = tables.exact_counts_table(results)
     # n = 12, S = 3, p = 4, T = 8, so E = 2 epochs: nE + 2S(T-E).
     assert cells(table, "S = 3 | p = 4", "CA<SVRG>") == {
         "FO": 2,
@@ -48,14 +48,14 @@ def test_counts_that_differ_between_seeds_show_least_and_greatest(spec, outcomes
     first = outcomes[0]
     counts = replace(first.entry.run.counts, lo=1234567)
     changed = [with_run(first, counts=counts), *outcomes[1:]]
-    table = tables.count_table(collect_report(spec, changed).results[0])
+    table = tables.exact_counts_table(collect_report(spec, changed).results[0])
     assert cells(table, "S = 3 | p = 4", "SVRG")["LO"] == tables.CountRange(8, 1234567)
     assert f"8–1{SEPARATOR}234{SEPARATOR}567" in tables.markdown_table(table)
     assert "least to greatest" in table.note
 
 
 def test_markdown_escapes_what_it_would_read(results):
-    markdown = tables.markdown_table(tables.count_table(results))
+    markdown = tables.markdown_table(tables.exact_counts_table(results))
     assert r"| S = 3 \| p = 4 | SVRG | 2 | 60 |" in markdown
     assert "|  | CA&lt;SVRG> |" in markdown
     assert tables.markdown_text(r"a*b_c`d\e|f$g<h") == r"a\*b\_c\`d\\e\|f\$g&lt;h"

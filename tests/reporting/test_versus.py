@@ -6,7 +6,11 @@ import pytest
 from made_runs import fast, group, idle, results, run, slow, slower
 
 from pfbench.reporting import tuning_effects
-from pfbench.reporting.candidate_front import duels_as_json, list_duels, make_candidate_front
+from pfbench.reporting.candidate_front import (
+    best_other_duels_as_json,
+    list_best_duels,
+    make_candidate_front,
+)
 from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.tables import format_cell
@@ -17,7 +21,7 @@ SFO = Cost.from_weights("sfo")
 
 def against(label, *groups):
     """The duels of a method at the easy and the hard target."""
-    return list_duels(compare_algorithms(results(*groups), SFO), label, {label})
+    return list_best_duels(compare_algorithms(results(*groups), SFO), label, {label})
 
 
 def wins(duel, sign=1):
@@ -75,7 +79,7 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
     later = group("later", [run([m, 0.5], [5, 90], seed=s) for s, m in enumerate(starts)])
     for one in ("at_once", "later"):
         comparison = compare_algorithms(results(at_once, later), SFO)
-        easy, hard = list_duels(comparison, one, {one})
+        easy, hard = list_best_duels(comparison, one, {one})
         assert easy.starts_within_target == (seeds > 0)
         assert not hard.starts_within_target
         assert wins(hard) == (one == "at_once")
@@ -86,7 +90,10 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
                 False,
                 False,
             )
-        told = [each["starts_within_target"] for each in duels_as_json(comparison, one, {one})]
+        told = [
+            each["starts_within_target"]
+            for each in best_other_duels_as_json(comparison, one, {one})
+        ]
         assert told == [easy.starts_within_target, False]
 
 
@@ -115,7 +122,7 @@ def tuned(*groups):
 
 def test_what_was_chosen_and_all_trials_have_a_table():
     study = tuned(renamed(fast(), "a"), renamed(slow(), "b")).study
-    chosen, trials = tuning_effects.tuning_tables(study)
+    chosen, trials = tuning_effects.choice_and_trial_tables(study)
     assert [row.cells[:5] for row in chosen.rows] == [["1", "x = 1", None, 2, 1]] * 2
     assert [row.cells[-1] for row in trials.rows] == ["chosen for 1", None] * 2
     assert "2 methods tuned, 2 trials each" in tuning_effects.sentences_on_how_tuned(study)[0]

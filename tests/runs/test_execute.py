@@ -149,7 +149,7 @@ def test_each_limit_has_a_key_of_its_own():
 
 
 def test_source_is_followed_through_imports_but_not_into_the_rooms_above():
-    found = content_keys.find_reachable_files(
+    found = content_keys.reachable_files_by_module(
         frozenset({"pfbench.runs.loop.solve", FrankWolfe.__module__})
     )
     assert {
@@ -299,7 +299,7 @@ def test_a_key_covers_packages_and_files_of_any_coding(tmp_path, monkeypatch, te
 
 
 def test_what_is_for_types_only_is_not_covered():
-    found = content_keys.find_reachable_files(frozenset({"pfbench.runs.loop.run"}))
+    found = content_keys.reachable_files_by_module(frozenset({"pfbench.runs.loop.run"}))
     assert "pandas" not in found
     assert "pfbench.base.counts" in found
 

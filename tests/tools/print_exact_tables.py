@@ -13,7 +13,7 @@ from pfbench.claims.defazio2014 import saga_with_weights
 from pfbench.claims.schmidt2017 import theorem1 as sag
 from pfbench.sets.orthogonalisers import PRESETS, certify_interval, map_singular_values
 from pfbench.verification.statements.table_steps import (
-    list_step_maps,
+    probabilities_and_matrices,
     second_moment_map,
     spectral_radius,
 )
@@ -56,7 +56,7 @@ def orthogonalisers():
 def radius(claim, problem, step):
     """Return the mean-square radius of a step of the claim's method on weighted rows."""
     trial = Trial(claim, Subject(ALGORITHMS[claim.algorithm]))
-    return spectral_radius(second_moment_map(*list_step_maps(trial, problem, step)))
+    return spectral_radius(second_moment_map(*probabilities_and_matrices(trial, problem, step)))
 
 
 def sample_weights():

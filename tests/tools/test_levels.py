@@ -49,10 +49,10 @@ def test_every_rule_of_the_package_is_simulated():
         or name in ("decide_mean_sequentially", "fit_exponent")
     }
     combine = {
-        "combine_instances",
+        "best_if_all_hold",
         "combine_all",
-        "cap_by_own_constant",
-        "cap_by_schedule",
+        "cap_at_holds_by_own_constant",
+        "cap_at_holds_by_schedule",
         "combine_with_conditions",
     }
     simulated = {rule.name.strip("`") for rule in levels.RULES}

@@ -11,9 +11,9 @@ from judging import judge
 
 import pfbench as pf
 from pfbench.checking.findings import locate_method
-from pfbench.checking.unit_invariance import find_absolute_numbers
+from pfbench.checking.unit_invariance import locate_small_positive_floats
 from pfbench.claims.catalogue import CLAIMS
-from pfbench.runs.storage.content_keys import find_reachable_files
+from pfbench.runs.storage.content_keys import reachable_files_by_module
 from pfbench.verification import Subject
 from pfbench.verification.reproducibility import _creates_random_generator
 from pfbench.verification.user_claims import _flatten_statements
@@ -123,7 +123,7 @@ class Faulty:
 def test_wrappers_in_a_circle_and_properties_that_raise_have_a_place_or_none():
     assert "Faulty.radius" in locate_method(Faulty(), "missing", "scale", "radius")
     assert locate_method(Rounds, "scale") == ""
-    assert list(find_absolute_numbers(Rounds)) == []
+    assert list(locate_small_positive_floats(Rounds)) == []
 
 
 def test_claims_are_gathered_from_a_list_that_holds_itself():
@@ -151,4 +151,6 @@ def test_the_source_of_deeply_nested_code_is_read(text, tmp_path, monkeypatch):
     (tmp_path / "deep_helper.py").write_text("import deep_module\n")
     for name in ("deep_module", "deep_helper"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    assert {"deep_module", "deep_helper"} <= find_reachable_files(frozenset({"deep_module"})).keys()
+    assert {"deep_module", "deep_helper"} <= reachable_files_by_module(
+        frozenset({"deep_module"})
+    ).keys()

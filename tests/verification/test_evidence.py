@@ -4,10 +4,10 @@ import pytest
 
 from pfbench.verification.statistics import (
     Decision,
-    cap_by_own_constant,
-    cap_by_schedule,
+    best_if_all_hold,
+    cap_at_holds_by_own_constant,
+    cap_at_holds_by_schedule,
     combine_all,
-    combine_instances,
     combine_with_conditions,
 )
 from pfbench.verification.verdict_tables import matching_claimed_exponent
@@ -35,7 +35,7 @@ def joined(join, *verdicts):
 )
 def test_all_must_hold_and_across_families_one_may_bind(verdicts, all_verdict, across_verdict):
     assert joined(combine_all, *verdicts) == all_verdict
-    assert joined(combine_instances, *verdicts) == across_verdict
+    assert joined(best_if_all_hold, *verdicts) == across_verdict
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_p_value_is_corrected_for_all_tests_at_every_depth():
     assert outer.corrected_p_value == pytest.approx(3e-3)
     assert combine_all({"a": decided("holds", p_value=0.8), "b": inner}).corrected_p_value == 3e-3
     many = {str(k): decided("holds", p_value=0.5) for k in range(5)}
-    assert combine_instances(many).corrected_p_value == 1.0
+    assert best_if_all_hold(many).corrected_p_value == 1.0
 
 
 def test_without_chance_there_is_no_p_value():
@@ -94,13 +94,13 @@ def test_across_families_the_tightest_is_named():
         "b": decided("within-10", 0.9),
         "c": decided("holds", 0.05),
     }
-    decision = combine_instances(parts)
+    decision = best_if_all_hold(parts)
     assert decision.tight_on == {"b": 0.9}
     assert decision.reason == "b: it within-10."
 
 
 def test_of_a_sum_every_term_is_named_with_its_instance():
-    first = combine_instances({"chain": decided("within-10", 0.7), "easy": decided("holds", 0.01)})
+    first = best_if_all_hold({"chain": decided("within-10", 0.7), "easy": decided("holds", 0.01)})
     decision = combine_with_conditions(
         {"n": first, "": decided("within-10", 0.2)}, {"(9)": decided("within-10", 1.0)}
     )
@@ -109,7 +109,8 @@ def test_of_a_sum_every_term_is_named_with_its_instance():
 
 
 @pytest.mark.parametrize(
-    ("never", "mark"), [(cap_by_schedule, "by_schedule"), (cap_by_own_constant, "by_own_constant")]
+    ("never", "mark"),
+    [(cap_at_holds_by_schedule, "by_schedule"), (cap_at_holds_by_own_constant, "by_own_constant")],
 )
 def test_what_could_not_come_out_otherwise_makes_nothing_tight(never, mark):
     part = never(decided("within-10", 1.0))
@@ -117,7 +118,7 @@ def test_what_could_not_come_out_otherwise_makes_nothing_tight(never, mark):
     assert never(decided("violated")).verdict == "violated"
     both = combine_all({"a": part, "b": decided("within-10")})
     assert (both.verdict, both.measured[mark]) == ("holds", True)
-    best = combine_instances({"a": part, "b": decided("within-10", 0.4)})
+    best = best_if_all_hold({"a": part, "b": decided("within-10", 0.4)})
     assert (best.verdict, best.tight_on) == ("within-10", {"b": 0.4})
     assert mark not in best.measured
     assert mark not in combine_with_conditions({"b": decided("holds")}, {"a": part}).measured

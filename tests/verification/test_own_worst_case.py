@@ -13,7 +13,10 @@ from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.errors import InputError
 from pfbench.verification.worst_case import FunctionClass, compute_worst_case, methods
 from pfbench.verification.worst_case.recording import record_method
-from pfbench.verification.worst_case.requests import iterate_worst_cases, measure_on_worst_function
+from pfbench.verification.worst_case.requests import (
+    iterate_user_worst_cases,
+    measure_on_worst_function,
+)
 from pfbench.verification.worst_case.worst_function import InterpolationNodes, SmoothInterpolant
 
 pytest.importorskip("PEPit")
@@ -21,7 +24,7 @@ pytest.importorskip("clarabel")
 
 N = 3
 FREE = FunctionClass(convex=True, delta=np.inf)
-GAP = NFWUSPIDERG(iterations=N, step=methods.best_constant_step(N), batch=1, period=1)
+GAP = NFWUSPIDERG(iterations=N, step=methods.best_frank_wolfe_step(N), batch=1, period=1)
 OPEN = FrankWolfe(step="open-loop", iterations=1)
 SAGA = proximal.SmoothSAGA(iterations=2, step=methods.saga_step(2), batch=1)
 SPIDER = proximal.SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
@@ -188,20 +191,22 @@ def file(tmp_path, monkeypatch):
 
 
 def test_a_claim_is_held_to_it(file):
-    found = list(iterate_worst_cases(f"{file}:TRUE"))
+    found = list(iterate_user_worst_cases(f"{file}:TRUE"))
     assert [check.worst_case.steps for check in found] == [1, 2, 3, 4]
     for check in found:
         assert check.worst_case.value == pytest.approx(1 / check.worst_case.steps, rel=1e-5)
         assert check.bound == 1 / check.worst_case.steps
         assert not check.is_violated
-    assert all(check.is_violated for check in iterate_worst_cases(f"{file}:WRONG"))
+    assert all(check.is_violated for check in iterate_user_worst_cases(f"{file}:WRONG"))
 
 
 def test_a_method_with_its_parameters_on_other_functions(file):
-    (check,) = iterate_worst_cases(f"{file}:Down[step=0.5,iterations=2]", "L=2,delta=3,over=mean")
+    (check,) = iterate_user_worst_cases(
+        f"{file}:Down[step=0.5,iterations=2]", "L=2,delta=3,over=mean"
+    )
     assert check.worst_case.value == pytest.approx(worst_case_of_descent(), rel=1e-5)
     with pytest.raises(InputError, match="parameter"):
-        list(iterate_worst_cases(f"{file}:Down[step=1]", "lipschitz=2"))
+        list(iterate_user_worst_cases(f"{file}:Down[step=1]", "lipschitz=2"))
 
 
 def worst_case_of_descent():

@@ -11,7 +11,7 @@ from pfbench.base.selectors import is_user_defined
 from pfbench.claims import kim2026
 from pfbench.claims.catalogue import find_paper, load_user_papers, select_claims, select_mutants
 from pfbench.runs.engines.engine import SingleProcessEngine
-from pfbench.verification.description import describe
+from pfbench.verification.description import describe_as_json
 from pfbench.verification.user_claims import UserClaimFile, load_claims
 
 TEXT = """
@@ -105,7 +105,7 @@ def test_a_claim_is_known_by_its_file_and_found_again(write):
     assert (again.name, again.user_source.reference) == ("mine-1", file)
     assert UserClaimFile(file).claim("mine-1").statement == "T steps"
     assert UserClaimFile("/elsewhere/stated_here.py").claim("mine-1").statement == "T steps"
-    told = describe(claim)
+    told = describe_as_json(claim)
     assert told.content[1:] == ["stated_here", "mine-1"]
     modules = {
         "stated_here",

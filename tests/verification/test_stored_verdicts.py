@@ -15,9 +15,9 @@ from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.engines.workers import TaskResult
 from pfbench.runs.storage.store import Store
 from pfbench.verification.contrast import ExaminationEvidence
-from pfbench.verification.description import describe
+from pfbench.verification.description import describe_as_json
 from pfbench.verification.instances import make_instance
-from pfbench.verification.session import Session, choose_case_seed, examine
+from pfbench.verification.session import Session, choose_or_draw_case_seed, examine
 from pfbench.verification.subject import Subject
 from pfbench.verification.verdict import Verdict
 
@@ -113,13 +113,15 @@ def test_where_a_claim_looks_is_part_of_its_verdict_if_it_is_drawn(store):
 def test_where_a_claim_looks_is_drawn_anew_for_a_method_of_somebody():
     drawn, fixed = CLAIMS["methods-run-sfw"], CLAIMS[COUNT]
     assert [
-        choose_case_seed(None, [drawn, fixed], None),
-        choose_case_seed(None, [fixed], MySpider),
+        choose_or_draw_case_seed(None, [drawn, fixed], None),
+        choose_or_draw_case_seed(None, [fixed], MySpider),
     ] == [0, 0]
-    assert len({choose_case_seed(None, [fixed, drawn], MySpider) for _ in range(9)} - {0}) > 1
-    assert choose_case_seed(0, [drawn], MySpider) == 0
+    assert (
+        len({choose_or_draw_case_seed(None, [fixed, drawn], MySpider) for _ in range(9)} - {0}) > 1
+    )
+    assert choose_or_draw_case_seed(0, [drawn], MySpider) == 0
     with pytest.raises(InputError, match="case_seed=-1"):
-        choose_case_seed(-1, [drawn], MySpider)
+        choose_or_draw_case_seed(-1, [drawn], MySpider)
 
 
 def test_what_raises_is_stored_as_failed(store):
@@ -218,12 +220,12 @@ def test_errata_are_examined_in_processes_with_their_progress():
 
 
 def test_a_verdict_on_somebodys_algorithm_depends_on_its_module():
-    assert __name__ in describe(Subject(algorithm=MySpider)).modules
-    assert __name__ in describe(Subject(algorithm=Parametrised())).modules
+    assert __name__ in describe_as_json(Subject(algorithm=MySpider)).modules
+    assert __name__ in describe_as_json(Subject(algorithm=Parametrised())).modules
 
 
 def test_what_cannot_be_said_in_full_is_not_stored():
-    said = describe(Subject(algorithm=Parametrised(0.1))).content
+    said = describe_as_json(Subject(algorithm=Parametrised(0.1))).content
     assert said[1]["algorithm"] == [f"{__name__}:Parametrised", {"step": 0.1}]
     for subject in (
         Subject(algorithm=Parametrised(np.zeros(3))),
@@ -231,7 +233,7 @@ def test_what_cannot_be_said_in_full_is_not_stored():
         Subject(algorithm=MySpider, oracles=lambda right: right),
         Subject(oracles=lambda right: right),
     ):
-        assert describe(subject).content is None
+        assert describe_as_json(subject).content is None
         asked = Session(engine=SingleProcessEngine())._claim_request(CLAIMS[MEAN], subject, None)
         assert asked.cached_task.content is None
 
@@ -242,8 +244,8 @@ def test_an_edited_instance_or_bound_is_another_verdict():
     other = replace(
         told, instances=(make_instance(told.instances[0].build, d=21, n=27, rise=10.0),)
     )
-    assert describe(told).content != describe(other).content
-    assert "pfbench.claims.qu2018.theorem3" in describe(told).modules
+    assert describe_as_json(told).content != describe_as_json(other).content
+    assert "pfbench.claims.qu2018.theorem3" in describe_as_json(told).modules
 
 
 def test_an_algorithm_that_no_process_can_import_is_refused(monkeypatch):

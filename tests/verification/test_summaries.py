@@ -5,10 +5,10 @@ import pytest
 from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.statistics import decide_mean
 from pfbench.verification.summaries import (
-    describe_further_tests,
+    format_ratio_or_exponents,
     slack_factor,
+    suggest_further_tests,
     summarise_main_numbers,
-    summarise_ratios,
 )
 
 MEASURED = {"easy: ratio": 0.2, "hard: ratio": 0.793, "hard: lower": 0.64, "hard: upper": 6.3}
@@ -22,10 +22,16 @@ def test_the_highest_ratio_has_its_limits():
 
 
 def test_a_line_has_the_highest_ratio_or_else_the_exponents_and_the_sizes():
-    assert summarise_ratios(MEASURED) == "0.793 of the bound"
-    assert summarise_ratios({"ratio": 1.0 + 1e-12}) == "1 of the bound"
-    assert summarise_ratios({"a: ratio": 2.5, "ratio": 0.1, "slope": 1.0}) == "2.5 times the bound"
-    assert summarise_ratios({"slope": 1.0, "lower": 0.9, "upper": 1.1}) == "exponent 1 [0.9, 1.1]"
+    assert format_ratio_or_exponents(MEASURED) == "0.793 of the bound"
+    assert format_ratio_or_exponents({"ratio": 1.0 + 1e-12}) == "1 of the bound"
+    assert (
+        format_ratio_or_exponents({"a: ratio": 2.5, "ratio": 0.1, "slope": 1.0})
+        == "2.5 times the bound"
+    )
+    assert (
+        format_ratio_or_exponents({"slope": 1.0, "lower": 0.9, "upper": 1.1})
+        == "exponent 1 [0.9, 1.1]"
+    )
     sizes = {"largest T": 3200.0, "largest n": 64.0, "largest d": 3.0, "horizons": [50, 3200]}
     assert sizes_in_words(sizes) == "T <= 3 200, n <= 64, d <= 3"
     assert sizes_in_words(sizes, with_horizons=True) == "T = 50, 3 200; n <= 64; d <= 3"
@@ -55,12 +61,12 @@ def test_the_room_below_a_bound(measured, expected):
 
 
 def test_what_would_decide_a_bound():
-    told = describe_further_tests(MEASURED, "output")
+    told = suggest_further_tests(MEASURED, "output")
     assert 'statistic="mean"' in told
     assert "more runs (--full)" in told
     assert "no evidence against it" in told
-    assert 'statistic="mean"' not in describe_further_tests(MEASURED, "last")
-    assert "no evidence" not in describe_further_tests({"lower": 1.2}, "last")
+    assert 'statistic="mean"' not in suggest_further_tests(MEASURED, "last")
+    assert "no evidence" not in suggest_further_tests({"lower": 1.2}, "last")
 
 
 def test_an_infinite_limit_is_not_shown():

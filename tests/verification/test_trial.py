@@ -14,7 +14,7 @@ from pfbench.verification.instruments.enumerated_random import IndexReplayGenera
 from pfbench.verification.instruments.oracle_tally import ComponentTally
 from pfbench.verification.outcomes import Verification
 from pfbench.verification.replay.problems import make_unconstrained_problem
-from pfbench.verification.step_record import has_direction
+from pfbench.verification.step_record import is_positive_multiple
 from pfbench.verification.subject import (
     instantiate_with_accepted_parameters,
     make_scheduled,
@@ -217,11 +217,11 @@ def test_a_run_that_raises_where_points_are_no_arrays_is_no_fault():
 
 def test_multiples():
     g = np.array([1.0, 2.0])
-    assert has_direction(3.0 * g, g)
-    assert not has_direction(-g, g)
-    assert not has_direction(np.array([1.0, 2.0 + 1e-6]), g)
-    assert not has_direction(g, np.ones(3))
-    assert not has_direction(g, "no array")
+    assert is_positive_multiple(3.0 * g, g)
+    assert not is_positive_multiple(-g, g)
+    assert not is_positive_multiple(np.array([1.0, 2.0 + 1e-6]), g)
+    assert not is_positive_multiple(g, np.ones(3))
+    assert not is_positive_multiple(g, "no array")
 
 
 def test_a_verdict_says_how_large_its_runs_were():

@@ -217,10 +217,10 @@ def test_draws_that_change_nothing_need_not_be_followed():
             2,
             None,
             RecordingOptions(
-                measure=methods._measure_error, streams=lambda N=N: methods._saga_streams(N)
+                measure=methods._last_estimate_error, streams=lambda N=N: methods._saga_streams(N)
             ),
         )
-        every = record_method(path, 2, None, RecordingOptions(measure=methods._measure_error))
+        every = record_method(path, 2, None, RecordingOptions(measure=methods._last_estimate_error))
 
         def law(recording):
             totals = {}

@@ -32,7 +32,7 @@ from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import (
     SHAPE,
     draw_singular_values,
-    make_half_square,
+    make_half_frobenius_square,
     make_orthogonalised_problem,
     matrix_with_singular_values,
 )
@@ -94,7 +94,7 @@ class PolarExpressBall(OrthogonalisedBall):
 
 def make_polar_express(low: float, steps: int, q: int = 2, sigma_min: float = 0.0) -> NormedProblem:
     """Return the problem |W|^2/2 in the spectral norm, with Polar Express as the minimisation."""
-    return make_half_square(
+    return make_half_frobenius_square(
         PolarExpressBall(SHAPE, low=low, steps=steps, q=q, sigma_min=sigma_min or low)
     )
 
@@ -107,7 +107,7 @@ def polar_distance_bound(low: float, steps: int, q: int) -> float:
     return float((1.0 - low**2) ** ((q + 1) ** steps))
 
 
-def max_polar_error(trial: Trial, problem: NormedProblem) -> float:
+def max_random_polar_error(trial: Trial, problem: NormedProblem) -> float:
     """Return the largest error of the orthogonalisation of random matrices, in the spectral norm.
 
     The error is |X_T - polar factor| in the spectral norm. `sigma_min` is the least singular value.
@@ -127,14 +127,14 @@ def two_sided_ratio_to_least_error(trial: Trial, problem: NormedProblem) -> floa
     """Return the orthogonalisation error e over its minimum m: e/m or m/e, whichever is >= 1."""
     ball: Any = problem.norm
     low = map_singular_values(ball.coefficients, np.array(ball.low))
-    ratio = max_polar_error(trial, problem) / float(1.0 - low)
+    ratio = max_random_polar_error(trial, problem) / float(1.0 - low)
     return max(ratio, 1.0 / ratio)
 
 
 def ratio_to_distance_bound(trial: Trial, problem: NormedProblem) -> float:
     """Return the largest orthogonalisation error of random matrices, divided by its bound."""
     ball: Any = problem.norm
-    return max_polar_error(trial, problem) / polar_distance_bound(
+    return max_random_polar_error(trial, problem) / polar_distance_bound(
         ball.sigma_min, ball.steps, ball.q
     )
 

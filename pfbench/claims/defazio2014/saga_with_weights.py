@@ -105,7 +105,7 @@ def max_energy_ratio(trial: Trial, problem: WeightedRows) -> float:
     gamma = saga_step_size(problem.n, h.max(), h.min())
     rate = 1.0 - gamma * h.min()
     V = np.diag(np.append(1.0 / (gamma * rate), h) / (2.0 * problem.n))
-    chances, maps = table_steps.list_step_maps(trial, problem, gamma)
+    chances, maps = table_steps.probabilities_and_matrices(trial, problem, gamma)
     mean = np.einsum("b,bji,jk,bkl->il", chances, maps, V, maps)
     return float(scipy.linalg.eigvalsh(mean, V)[-1] / rate)
 
@@ -119,7 +119,9 @@ def second_moment_spectral_radius(trial: Trial, problem: WeightedRows) -> float:
     ask = trial.open_oracles(problem)
     gamma = 1.0 / (2.0 * ask.component_smoothness().max())
     return table_steps.spectral_radius(
-        table_steps.second_moment_map(*table_steps.list_step_maps(trial, problem, gamma))
+        table_steps.second_moment_map(
+            *table_steps.probabilities_and_matrices(trial, problem, gamma)
+        )
     )
 
 

@@ -114,7 +114,7 @@ def fw_gap_bound(K: int, L: float, D: float, delta: float, error: float, gamma: 
     return error + delta / (gamma * K) + gamma * L * D**2 / 2.0
 
 
-def mean_gap_ratio(trial: Trial, problem: InexactQuadratic) -> float:
+def run_mean_gap_ratio(trial: Trial, problem: InexactQuadratic) -> float:
     """Return the mean Frank-Wolfe gap of a run, divided by its bound."""
     c, gamma = problem.constants(problem.start()), problem.step
     method = trial.make(iterations=problem.K, step=gamma, batch=1)
@@ -131,7 +131,7 @@ INEXACT = Claim(
         "f smooth, gradients h with |<h - grad f(x), y - z>| <= delta on the set, steps gamma: the "
         "mean of V is at most delta + Delta/(gamma T) + gamma L D^2/2"
     ),
-    check=partial(check_ratios, measure=mean_gap_ratio),
+    check=partial(check_ratios, measure=run_mean_gap_ratio),
     instances=(
         *(make_instance(make_slope, K=K, errors=1.0) for K in (100, 1000)),
         *(make_instance(make_slope, K=1000, errors=errors) for errors in (2.0, 4.0)),

@@ -34,7 +34,7 @@ from pfbench.verification.instruments.normed_quadratics import (
 )
 from pfbench.verification.statements import path_mean
 from pfbench.verification.statements.each_instance import check_each_instance
-from pfbench.verification.statistics import Decision, combine_all, combine_instances, decide_exact
+from pfbench.verification.statistics import Decision, best_if_all_hold, combine_all, decide_exact
 from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 # --- the schedule and the bounds ------------------------------------------------------------------
@@ -91,7 +91,7 @@ def check_bounds(trial: Trial) -> Evidence:
     runs = 0
     for instance in trial.claim.instances:
         problem = instance()
-        c = path_mean.norm_constants(problem)
+        c = path_mean.normed_constants(problem)
         numbers = {key: c[key] for key in ("K", "L", "sigma", "delta")}
         numbers["r"] = min(problem.shape)
         beta, eta = beta_and_eta(**numbers)
@@ -100,7 +100,7 @@ def check_bounds(trial: Trial) -> Evidence:
         def ratio(
             seed: int, on: Any = problem, algorithm: Any = created, value: Any = numbers
         ) -> float:
-            measured, lo, hi = path_mean.mean_gradient_norm_and_lmo_quality(
+            measured, lo, hi = path_mean.mean_norm_and_lmo_quality_limits(
                 trial, on, algorithm, seed
             )
             return measured / compute_corrected_bound(**value, lo=lo, hi=hi)
@@ -119,7 +119,7 @@ def check_bounds(trial: Trial) -> Evidence:
             )
         if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
             break
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, runs)
+    return Evidence(best_if_all_hold(parts), {"ratio": 1.0}, runs)
 
 
 def _ratio_of_corrected_to_printed_bound(**arguments: float) -> float:
@@ -170,14 +170,14 @@ THEOREM = Claim(
 # compared with the print.
 
 
-def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence:
+def examine_noiseless_bound_constant(effort: str, seed: int) -> ExaminationEvidence:
     """Compare a Muon run without noise on w^2/2 with the printed bound and with pfbench's.
 
     Without noise, the formula of beta gives 0. The printed bound is too small by a constant factor.
     The order of the printed bound is that of (8), and is right.
     """
     problem = parabola(100)
-    c = path_mean.norm_constants(problem)
+    c = path_mean.normed_constants(problem)
     numbers = {"K": 100.0, "r": 1.0, "L": c["L"], "sigma": 0.0, "delta": c["delta"]}
     beta, eta = beta_and_eta(**numbers)
     muon = Muon(iterations=100, step=eta, beta=beta, batch=1)
@@ -259,7 +259,7 @@ def check_separation(
     Gradient descent makes fewer than `min_gradient_descent_steps` steps, with each of several step
     sizes.
     """
-    c = path_mean.norm_constants(problem)
+    c = path_mean.normed_constants(problem)
     d, target = problem.shape[0], (problem.shape[0] - 1) / 2.0
     step = math.sqrt(2.0 * c["delta"] / (c["L"] * problem.K)) / c["rho"]
     algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=1.0)

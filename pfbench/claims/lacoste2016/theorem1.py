@@ -19,7 +19,7 @@ from pfbench.verification.criteria import GAP as ON_GAP
 from pfbench.verification.criteria import complexity
 from pfbench.verification.instruments.indefinite import (
     IndefiniteQuadratic,
-    curvature_bound,
+    max_curvature_bound,
     random_on_simplex,
 )
 from pfbench.verification.instruments.overrides import OverriddenOracles
@@ -43,7 +43,7 @@ class CurvatureAndSuboptimality(NamedTuple):
 def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndSuboptimality:
     """Return a problem's upper bound C of the curvature constant, and h0 = f(x_0) - min f."""
     return CurvatureAndSuboptimality(
-        curvature_bound(problem), problem.value(problem.start_point) - problem.minimum_value
+        max_curvature_bound(problem), problem.value(problem.start_point) - problem.minimum_value
     )
 
 
@@ -55,7 +55,7 @@ def min_decrease(gap: float, C: float) -> float:
     return min(gap * gap / (2.0 * C), gap - (C / 2.0 if gap > C else 0.0))
 
 
-def unit_bound_of_decrease_ratio(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
+def one_as_ratio_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
     """Return 1, the bound of the decrease promised by lacoste2016 (9) over the actual decrease."""
     return 1.0
 
@@ -107,7 +107,7 @@ def ratio_of_promised_to_actual_decrease(problem: IndefiniteQuadratic, x: Any, y
     A rounding error of 1e-14 of the size of f is added to the actual decrease.
     """
     size = 1e-14 * (1.0 + abs(problem.minimum_value) + problem.value(problem.start_point))
-    promised = min_decrease(gap_at(problem, x), curvature_bound(problem))
+    promised = min_decrease(gap_at(problem, x), max_curvature_bound(problem))
     gained = problem.decrease(x, y) + size
     return promised / gained if gained > 0.0 else math.inf
 
@@ -136,7 +136,7 @@ DESCENT = _claim(
     source="lacoste2016 (9)",
     statement="every step: f(x+) <= f(x) - min{g^2/(2C), g - (C/2) [g > C]}",
     check=_on_quadratics(
-        unit_bound_of_decrease_ratio, ratio_of_promised_to_actual_decrease, statistic="step"
+        one_as_ratio_bound, ratio_of_promised_to_actual_decrease, statistic="step"
     ),
     formulas=(formula(min_decrease, VALUE, gap=VALUE),),
 )
@@ -223,7 +223,7 @@ def check_gap_rate(trial: Trial) -> Evidence:
             statistics.make_fit_function(1.0 / targets, rows), 2.0, seeds=first
         )
     runs = len(calls) + sum(len(rows.computed) for rows in full_list.values())
-    return Evidence(statistics.combine_instances(parts), {"exponent": 2.0}, runs)
+    return Evidence(statistics.best_if_all_hold(parts), {"exponent": 2.0}, runs)
 
 
 def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:
@@ -251,7 +251,7 @@ def _lo_calls_to_scaled_gaps(trial: Trial, targets: Any, limit: int, rule: str, 
     The problem is a random quadratic on the simplex. A gap that is not reached gives infinity.
     """
     problem = QUADRATIC(np.random.default_rng(seed))
-    C = curvature_bound(problem)
+    C = max_curvature_bound(problem)
     counts = np.full(len(targets), math.inf)
     for step in trial.follow(problem, trial.make(step=rule, curvature=C, iterations=limit)):
         reached = gap_at(problem, step.state.x) <= targets * C

@@ -80,7 +80,7 @@ SUMS = tuple(make_instance(make_sum, p=p) for p in (2, 3, 5))
 
 
 @check_each_instance({"off": ROUNDING}, combine_all)
-def check_joint_smoothness(trial: Trial, instance: Instance, problem: Any) -> Parts:
+def check_smoothness_by_vertices(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that the smoothness of x'Hx/2 is the largest |Hx|_* over vertices of the unit ball."""
     ask = trial.open_oracles(problem)
     vertices = [problem.norm.random_vertex(trial.rng(f"{k}")) for k in range(40)]
@@ -101,7 +101,7 @@ def check_joint_smoothness(trial: Trial, instance: Instance, problem: Any) -> Pa
 
 
 @check_each_instance({"off": ROUNDING}, combine_all)
-def check_steps_by_own_layer_smoothness(trial: Trial, instance: Instance, problem: Any) -> Parts:
+def check_growth_by_own_layer_steps(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that f is multiplied by (p - 1)^2 if all p layers step by their own layer's smoothness.
 
     Layer l makes a step |grad_l f|/L_ll.
@@ -234,7 +234,7 @@ JOINT = Claim(
         "in the norm max |x_l|/rho_l, L is at most the sum of rho_l rho_m L_lm, with equality for "
         "quadratics whose L_lm are attained at one point; the L_ll alone bound nothing"
     ),
-    check=check_joint_smoothness,
+    check=check_smoothness_by_vertices,
     instances=(make_instance(make_positive), *SUMS, make_instance(make_product)),
     schedule="none: a statement about f",
     expected_seconds=(0.1, 0.1),
@@ -247,7 +247,7 @@ OWN_STEPS = Claim(
     statement=(
         "steps of |grad_l f|/L_ll in all layers at once multiply (x_1 + ... + x_p)^2/2 by (p - 1)^2"
     ),
-    check=check_steps_by_own_layer_smoothness,
+    check=check_growth_by_own_layer_steps,
     instances=SUMS,
     schedule="none: a statement about a step",
     expected_seconds=(0.1, 0.1),
@@ -286,7 +286,7 @@ NETWORK = Claim(
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class FaultyUnpairedSmoothness(OverriddenOracles):
+class FaultySmoothnessWithoutLayerPairs(OverriddenOracles):
     """Faulty smoothness that ignores the second derivatives of pairs of different layers."""
 
     def smoothness_in_norm(self, norm: Any) -> tuple[float, str]:
@@ -308,7 +308,7 @@ class FaultySmoothnessCountingPairsOnce(OverriddenOracles):
         """Return the smoothness with each pair of different layers counted once."""
         total = self._original.smoothness_in_norm(norm)[0]
         return (
-            total + FaultyUnpairedSmoothness(self._original).smoothness_in_norm(norm)[0]
+            total + FaultySmoothnessWithoutLayerPairs(self._original).smoothness_in_norm(norm)[0]
         ) / 2.0, ""
 
 
@@ -330,7 +330,7 @@ class FaultyLOHalfAsFar(OverriddenOracles):
         return 0.5 * self._original.lo(g)
 
 
-class FaultyGradientWithoutSecondLayer(OverriddenOracles):
+class FaultyGradientWithUnitSecondWeight(OverriddenOracles):
     """Faulty gradient whose derivative in W_1 is computed as if W_2 were 1."""
 
     def gradient(self, x: Point) -> Gradient:

@@ -65,7 +65,7 @@ def dual_norms_by_radius(ball: NormProduct, g: Floats) -> Floats:
     return np.array(sizes) * RADII
 
 
-def iterate_points(rng: np.random.Generator, count: int) -> Iterator[Floats]:
+def extreme_and_random_points(rng: np.random.Generator, count: int) -> Iterator[Floats]:
     """Yield points at which |x|/|x|_2 or |x|_*/|x|_2 is largest, then `count` random points.
 
     At some extreme points each layer has a single nonzero entry, of size 1/rho_l. At the others
@@ -89,7 +89,7 @@ def iterate_points(rng: np.random.Generator, count: int) -> Iterator[Floats]:
 def check_layer_norms(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test a norm of several layers, its constants and its minimisers against their definitions."""
     ask = trial.open_oracles(problem)
-    points = list(iterate_points(trial.rng(instance.stream_key), 40))
+    points = list(extreme_and_random_points(trial.rng(instance.stream_key), 40))
     kind, is_exact = instance.parameters["combination"], instance.parameters["lmo"] == "exact"
     deviation = _deviations(ask, problem.norm, kind, points) if is_exact else {}
     deviation["products"] = float(ask.norm.matrix_products_per_lmo - (0 if is_exact else 15))

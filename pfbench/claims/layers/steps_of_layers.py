@@ -55,7 +55,7 @@ def make_network(norm: str) -> NormedProblem:
     return cast(NormedProblem, make_problem("two-layer-network", set="none", norm=norm))
 
 
-def smoothness_along_run(problem: NormedProblem) -> float:
+def smoothness_bound_along_run(problem: NormedProblem) -> float:
     """Return a smoothness constant that holds along a run of `HORIZON` steps of length `STEP`."""
     if isinstance(problem.inner, LayeredQuadratic):
         bound = problem.inner.smoothness_in_norm(problem.norm)
@@ -75,11 +75,11 @@ def descent_excess(L: float, eta: float, lower: float, upper: float, error: floa
     return eta * (lower + upper) * error + L * (eta * upper) ** 2 / 2.0
 
 
-def descent_ratios(
+def descent_excess_ratios(
     trial: Trial, problem: NormedProblem, *, parameters: dict[str, Any]
 ) -> Iterator[float]:
     """Yield for each step the left side of the descent inequality, divided by `descent_excess`."""
-    ball, L = problem.norm, smoothness_along_run(problem)
+    ball, L = problem.norm, smoothness_bound_along_run(problem)
     batch = 1 if problem.n == 1 else 4
     algorithm = trial.make(iterations=HORIZON, step=STEP, batch=batch, **parameters)
     for x, step in trial.follow_with_previous_point(problem, algorithm):
@@ -99,7 +99,7 @@ def _claim(name: str, norms: tuple[str, ...], **parameters: Any) -> Claim:
             "in a norm of layers f(x^+) <= f(x) - eta lo |grad f(x)|_* + eta (lo + hi) |N - grad "
             "f(x)|_* + L eta^2 hi^2/2, N the estimate, lo and hi those of the minimiser at N"
         ),
-        check=partial(check_ratios, measure=partial(descent_ratios, parameters=parameters)),
+        check=partial(check_ratios, measure=partial(descent_excess_ratios, parameters=parameters)),
         instances=(
             make_instance(make_square, lmo="exact"),
             make_instance(make_square, lmo="quintic"),

@@ -11,7 +11,7 @@ from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, ClaimBroken, Evidence, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments import quadratics
-from pfbench.verification.statistics import combine_instances, decide_inequality
+from pfbench.verification.statistics import best_if_all_hold, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
 
@@ -49,7 +49,7 @@ def check_inner_gap_bound(trial: Trial) -> Evidence:
         L = tested.constants.L_f
         parts[name] = decide_inequality(
             [
-                shared_runs.bound_ratio(
+                shared_runs.finite_ratio_or_inf(
                     tested.gap(step.state.x),
                     inner_gap_bound(L, tested.compute_squared_distance_bound(t), k),
                 )
@@ -64,7 +64,7 @@ def check_inner_gap_bound(trial: Trial) -> Evidence:
             parts[f"{name}, N={N}"] = decide_inequality(
                 _inner_gap_to_bound_ratios(trial, problem, N)
             )
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+    return Evidence(best_if_all_hold(parts), {"ratio": 1.0}, len(parts))
 
 
 def _inner_gap_to_bound_ratios(
@@ -83,7 +83,9 @@ def _inner_gap_to_bound_ratios(
         restarts=1, period=N, smoothness=L, curvature=2.0 * delta0 / D_squared, delta=delta0
     )
     ratios = [
-        shared_runs.bound_ratio(problem.value(step.state.x), inner_gap_bound(L, D_squared, k))
+        shared_runs.finite_ratio_or_inf(
+            problem.value(step.state.x), inner_gap_bound(L, D_squared, k)
+        )
         for k, step in enumerate(trial.follow(problem, algorithm), 1)
     ]
     if len(ratios) < N:

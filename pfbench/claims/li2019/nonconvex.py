@@ -10,9 +10,9 @@ from pfbench.claims.li2019 import shared_runs
 from pfbench.claims.li2019.shared_runs import (
     STRONG,
     SolvedProblem,
+    biased_statistical_error_squared,
     combine_with_largest_ratio,
     decide_halving,
-    error_squared_of_biased_minimiser,
     follow_inner_iterations,
     from_quadratic,
     inner_iteration_count,
@@ -48,7 +48,7 @@ _CONDITIONED = make_instance(nonconvex_quadratic, kappa=500.0)
 # --- the check ------------------------------------------------------------------------------------
 
 
-def check(trial: Trial) -> Evidence:
+def check_gap_and_call_growth(trial: Trial) -> Evidence:
     """Test that each restart halves the gap, and how the counts of LO and of full gradients grow.
 
     The linear minimisations must grow at most as 1/epsilon. The full gradients until a target must
@@ -125,7 +125,7 @@ NONCONVEX = Claim(
         "where restricted strong convexity controls only differences to theta_hat"
     ),
     expected_seconds=(0.8, 20.0),
-    check=check,
+    check=check_gap_and_call_growth,
     formulas=(formula(shared_runs.compute_halved_gap_bound, VALUE),),
 )
 
@@ -144,7 +144,7 @@ def examine_reversed_inequality(
     """
     rng = stream(seed, "(69)")
     problem = make_biased_minimiser_problem(64, 1, 0.5)
-    unit = problem.sigma_hat * error_squared_of_biased_minimiser(64, 1, 0.5)
+    unit = problem.sigma_hat * biased_statistical_error_squared(64, 1, 0.5)
     x = np.array([problem.minimiser, *(_random_l1_ball_point(problem, rng) for _ in range(50))])
     u = problem.minimiser - x
     rise = np.array([problem.value(item) for item in x])

@@ -22,7 +22,7 @@ from pfbench.verification import (
 )
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.quadratics import KnownQuadratic
-from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
+from pfbench.verification.statistics import Decision, best_if_all_hold, decide_inequality
 
 STRONG = "restricted strong convexity with sigma_hat > 0"
 """Assumption of every theorem of the paper."""
@@ -109,7 +109,7 @@ class SolvedProblem:
     gap: Callable[[Any], float]
 
     @property
-    def N(self) -> int:
+    def inner_iterations(self) -> int:
         """Number N_t of inner iterations in each outer iteration, by li2019's schedule."""
         return inner_iteration_count(self.constants.L_f, self.constants.sigma_hat)
 
@@ -172,7 +172,7 @@ def follow_inner_iterations(
     NotTestable
         If the run makes all inner iterations, but does not yield a state for each.
     """
-    N = tested.N
+    N = tested.inner_iterations
     epsilon = tested.constants.delta * 2.0**-restarts
     algorithm = trial.make_scheduled(epsilon, tested.constants, **overrides)
     index = 0
@@ -188,11 +188,11 @@ def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
     """Decide whether the gap after each outer iteration t is at most 2^-t times its first bound."""
     return decide_inequality(
         [
-            bound_ratio(
+            finite_ratio_or_inf(
                 tested.gap(step.state.x), compute_halved_gap_bound(tested.constants.delta, t)
             )
             for t, k, step in follow_inner_iterations(trial, tested, T)
-            if k == tested.N
+            if k == tested.inner_iterations
         ]
     )
 
@@ -200,7 +200,7 @@ def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
 # --- decisions ------------------------------------------------------------------------------------
 
 
-def bound_ratio(measured: float, bound: float) -> float:
+def finite_ratio_or_inf(measured: float, bound: float) -> float:
     """Return measured/bound, or infinity if `measured` is not finite."""
     return measured / bound if math.isfinite(measured) else math.inf
 
@@ -213,7 +213,7 @@ def decide_exact_count(measured: int, claimed: int) -> Decision:
 
 def combine_with_largest_ratio(parts: Mapping[str, Decision]) -> Decision:
     """Combine the decisions on several instances, and report the largest of their ratios."""
-    joined = combine_instances(parts)
+    joined = best_if_all_hold(parts)
     ratio = max(part.measured["ratio"] for part in parts.values())
     measured = {"checks": float(len(parts)), "ratio": ratio}
     return replace(joined, measured=measured)
@@ -266,7 +266,7 @@ def make_biased_minimiser_problem(d: int, support: int, share: float) -> KnownQu
     return KnownQuadratic(L1Ball(d), product, truth - share * w, slope, begin, sigma_hat)
 
 
-def error_squared_of_biased_minimiser(d: int, support: int, share: float) -> float:
+def biased_statistical_error_squared(d: int, support: int, share: float) -> float:
     """Return the squared statistical error of the problem from `make_biased_minimiser_problem`."""
     sigma_hat, length = 1.0 - 8.0 * support / d, share / math.sqrt(d)
     return statistical_error_squared(0.5 / d, sigma_hat, math.sqrt(support), 0.0, share, length)

@@ -12,7 +12,7 @@ from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments.quadratics import KnownQuadratic
-from pfbench.verification.statistics import combine_instances, decide_inequality
+from pfbench.verification.statistics import best_if_all_hold, decide_inequality
 from pfbench.verification.units import CURVATURE, LENGTH, NUMBER, formula
 
 # --- the instances --------------------------------------------------------------------------------
@@ -27,7 +27,7 @@ _SPARSE = {
 # --- the check ------------------------------------------------------------------------------------
 
 
-def check(trial: Trial) -> Evidence:
+def check_distance_at_small_gaps(trial: Trial) -> Evidence:
     """Test the bound of |y - minimiser|^2 at all points y of a run at which the gap is small.
 
     The bound is 4 eps_stat^2.
@@ -39,14 +39,14 @@ def check(trial: Trial) -> Evidence:
         for support, sparse in _SPARSE.items():
             for part in trial.choose_by_effort((0.05, 0.5), (0.02, 0.05, 0.2, 0.5)):
                 name = f"d={d}, s={support}, |Delta*|_1={part:g}"
-                error = shared_runs.error_squared_of_biased_minimiser(d, support, part)
-                gap, ratios = _final_gap_ratio_and_distance_ratios(
+                error = shared_runs.biased_statistical_error_squared(d, support, part)
+                gap, ratios = _final_gap_and_small_gap_distance_ratios(
                     trial, sparse(d=d, share=part), error
                 )
                 reached[name] = decide_inequality([gap])
                 distances[name] = decide_inequality([ratio / 4.0 for ratio in ratios])
     return Evidence(
-        combine_instances(
+        best_if_all_hold(
             {
                 "distance": shared_runs.combine_with_largest_ratio(distances),
                 "reached": shared_runs.combine_with_largest_ratio(reached),
@@ -57,8 +57,8 @@ def check(trial: Trial) -> Evidence:
     )
 
 
-def _final_gap_ratio_and_distance_ratios(
-    trial: Trial, problem: KnownQuadratic, squared_error: float
+def _final_gap_and_small_gap_distance_ratios(
+    trial: Trial, problem: KnownQuadratic, statistical_error_squared: float
 ) -> tuple[float, list[float]]:
     """Return the final gap, and squared distances to the minimiser, of a run over their bounds.
 
@@ -66,15 +66,20 @@ def _final_gap_ratio_and_distance_ratios(
     squared distances |y - theta_hat|^2 are those at all points y with at most this gap, divided by
     eps_stat^2.
     """
-    tested, target = shared_runs.from_quadratic(problem), problem.sigma_hat * squared_error
+    tested, target = (
+        shared_runs.from_quadratic(problem),
+        problem.sigma_hat * statistical_error_squared,
+    )
     ratios = [0.0]
     gap = math.inf
     for _, _, step in shared_runs.follow_inner_iterations(
         trial, tested, shared_runs.restart_count(tested.constants.delta, target)
     ):
-        gap = shared_runs.bound_ratio(problem.value(step.state.x), target)
+        gap = shared_runs.finite_ratio_or_inf(problem.value(step.state.x), target)
         if gap <= 1.0:
-            ratios.append(float(np.sum((step.state.x - problem.minimiser) ** 2)) / squared_error)
+            ratios.append(
+                float(np.sum((step.state.x - problem.minimiser) ** 2)) / statistical_error_squared
+            )
     return gap, ratios
 
 
@@ -91,7 +96,7 @@ STAT = Claim(
     instances=tuple(_SPARSE.values()),
     schedule="theory",
     expected_seconds=(0.2, 4.0),
-    check=check,
+    check=check_distance_at_small_gaps,
     formulas=(
         formula(
             shared_runs.statistical_error_squared,
@@ -139,7 +144,7 @@ def _make_problem_and_far_point(share: float, gap: float) -> tuple[KnownQuadrati
     return problem, point
 
 
-def _compute_squared_distance(share: float, gap: float) -> float:
+def _squared_distance_of_far_point(share: float, gap: float) -> float:
     """Return the squared distance of `_make_problem_and_far_point`'s point to the minimiser."""
     problem, point = _make_problem_and_far_point(share, gap)
     return float(np.sum((point - problem.minimiser) ** 2))
@@ -177,9 +182,9 @@ def examine_squared_norm(
     )
     truth = problem.value(problem.minimiser + share * scipy.linalg.hadamard(_WIDE)[-1] / _WIDE)
     gap = problem.sigma_hat * printed
-    own = _compute_squared_distance(share, 8.0 * gap) / (8.0 * printed)
+    own = _squared_distance_of_far_point(share, 8.0 * gap) / (8.0 * printed)
     ratio, corrected = (
-        _compute_squared_distance(share, gap) / printed,
+        _squared_distance_of_far_point(share, gap) / printed,
         _ratio_of_squared_distance_to_bound(share),
     )
     return compare_ratios(
@@ -189,8 +194,8 @@ def examine_squared_norm(
             "8 in place of 1, e of (28)": 4.0 * corrected,
             "8 in place of 1, e as printed": own,
             "half of the square": 0.5 * ratio,
-            "half of the gap": _compute_squared_distance(share, 0.5 * gap) / printed,
-            "the gap to f(theta*)": _compute_squared_distance(share, gap + truth) / printed,
+            "half of the gap": _squared_distance_of_far_point(share, 0.5 * gap) / printed,
+            "the gap to f(theta*)": _squared_distance_of_far_point(share, gap + truth) / printed,
             "iterates of CGS": _max_squared_distance_of_cgs(share, gap) / printed,
         }
     )
@@ -201,11 +206,11 @@ def _ratio_of_squared_distance_to_bound(share: float) -> float:
 
     The bound is 4 eps_stat^2, where the corrected statistical error eps_stat has the factor 8.
     """
-    error = shared_runs.error_squared_of_biased_minimiser(_WIDE, 1, share)
-    return _compute_squared_distance(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
+    error = shared_runs.biased_statistical_error_squared(_WIDE, 1, share)
+    return _squared_distance_of_far_point(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
 
 
-def examine_one_sided_square(
+def examine_length_bounded_by_square(
     effort: str, seed: int, *, is_corrected: bool = False
 ) -> ExaminationEvidence:
     """Examine (22) of li2019, which bounds the distance to the minimiser by a squared distance.
@@ -219,8 +224,8 @@ def examine_one_sided_square(
     )
     gap = (1.0 - 8.0 / _WIDE) * printed
     square, own = (
-        _compute_squared_distance(share, gap),
-        _compute_squared_distance(share, 8.0 * gap) / (8.0 * printed),
+        _squared_distance_of_far_point(share, gap),
+        _squared_distance_of_far_point(share, 8.0 * gap) / (8.0 * printed),
     )
     return compare_ratios(
         corrected if is_corrected else math.sqrt(square) / printed, corrected

@@ -24,12 +24,12 @@ def batch_size(L: float, L_max: float, sigma_hat: float) -> int:
     )
 
 
-def component_gradient_count(n: int, N: int, m: int, T: int) -> int:
+def component_gradient_count(n: int, inner_iterations: int, m: int, outer_iterations: int) -> int:
     """Return T (n + 2 m N), the component gradients of T outer times N inner steps with batch m.
 
     N is the number of inner iterations in each of them.
     """
-    return T * (n + 2 * m * N)
+    return outer_iterations * (n + 2 * m * inner_iterations)
 
 
 def variance_bound(L: float, squared: float, N: int, k: int) -> float:
@@ -86,9 +86,9 @@ def check_gap(trial: Trial) -> Evidence:
         ratios, sfo = np.zeros((runs, T)), 0
         for i, seed in enumerate(trial.seeds(runs, name)):
             for t, k, step in shared_runs.follow_inner_iterations(trial, tested, T, seed):
-                if k == tested.N and t <= T:
+                if k == tested.inner_iterations and t <= T:
                     gap = max(0.0, tested.gap(step.state.x))
-                    ratios[i, t - 1] = shared_runs.bound_ratio(
+                    ratios[i, t - 1] = shared_runs.finite_ratio_or_inf(
                         gap, shared_runs.compute_halved_gap_bound(c.delta, t)
                     )
             sfo = step.counts().sfo
@@ -96,7 +96,7 @@ def check_gap(trial: Trial) -> Evidence:
             means[f"{name}, t={t + 1}"] = decide_mean(ratios[:, t], 1.0)
         m = batch_size(c.L_f, c.L_max, c.sigma_hat)
         counts[name] = shared_runs.decide_exact_count(
-            sfo, component_gradient_count(tested.problem.n, tested.N, m, T)
+            sfo, component_gradient_count(tested.problem.n, tested.inner_iterations, m, T)
         )
     return Evidence(
         combine_with_conditions(
@@ -130,28 +130,28 @@ def check_variance(trial: Trial) -> Evidence:
         # LO grow like 2^T, except where the minimiser is easy to find.
         easy = "l2 ball" in name
         T = trial.choose_by_effort(12, 16) if easy else trial.choose_by_effort(5, 8)
-        parts |= decide_mean_variances(trial, name, tested, T, runs)
+        parts |= decide_outer_mean_variances(trial, name, tested, T, runs)
     largest = max(part.measured["largest ratio of one k"] for part in parts.values())
     decision = shared_runs.combine_with_largest_ratio(parts)
     measured = {**decision.measured, "largest ratio of one t and k": largest}
     return Evidence(replace(decision, measured=measured), {"ratio": 1.0}, runs * len(_SHAPES))
 
 
-def decide_mean_variances(
+def decide_outer_mean_variances(
     trial: Trial, name: str, tested: shared_runs.SolvedProblem, T: int, runs: int, **overrides: Any
 ) -> dict[str, Decision]:
     """Decide, for each outer iteration, whether the mean of (squared error)/bound is at most 1.
 
     The runs have the theorem's schedule, except for the parameters in `overrides`.
     """
-    L, N = tested.constants.L_f, tested.N
+    L, N = tested.constants.L_f, tested.inner_iterations
     ratios = np.zeros((runs, T, N))
     for i, seed in enumerate(trial.seeds(runs, name)):
         for t, k, step in shared_runs.follow_inner_iterations(trial, tested, T, seed, **overrides):
             if t <= T:
                 error = step.estimate_yielded - tested.problem.gradient(step.estimate_point)
                 bound = variance_bound(L, tested.compute_squared_distance_bound(t), N, k)
-                ratios[i, t - 1, k - 1] = shared_runs.bound_ratio(
+                ratios[i, t - 1, k - 1] = shared_runs.finite_ratio_or_inf(
                     float(np.vdot(error, error)), bound
                 )
     parts = {}

@@ -13,10 +13,10 @@ from pfbench.claims.methods.schedule_formulas import (
     mean_smoothness,
     page_sizes,
     requests_at_jumps,
-    requests_with_parameters,
     round_up,
     smallest_horizon,
     table_sizes,
+    wanted_requests_with_parameters,
 )
 from pfbench.verification.schedule_homogeneity import USUAL
 from pfbench.verification.schedules import SMALLEST, WANTED, Printed, ScheduleRequest
@@ -44,7 +44,7 @@ def frank_wolfe_schedule(
     return {**T, **({"smoothness": L} if step == "short" else further)}
 
 
-def gradient_sums_schedule(epsilon: float, c: Constants, *, constant: float) -> Printed:
+def heavy_ball_or_optimistic_schedule(epsilon: float, c: Constants, *, constant: float) -> Printed:
     """Return the iterations T of heavy-ball or optimistic Frank-Wolfe to the accuracy epsilon."""
     return {"iterations": max(1.0, constant * c.L_f * c.D**2 / epsilon - 1.0)}
 
@@ -183,7 +183,7 @@ def spider_convex_schedule(epsilon: float, c: Constants) -> Printed:
     return _compute_least_iterations(lambda T: size / (T + 1.0), epsilon)
 
 
-def page_convex_sizes(c: Constants) -> tuple[int, float, int]:
+def page_convex_batch_chance_delay(c: Constants) -> tuple[int, float, int]:
     """Return PAGE-FW's batch b = sqrt n, chance p = b/(n + b), and s = 5/p for steps 2/(t+s)."""
     b, p = page_sizes(c.n)
     return b, p, round_up(5.0 / p)
@@ -194,7 +194,7 @@ def page_convex_bound(c: Constants, T: float) -> float:
 
     It is ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)). Here C = L D^2 (1/2 + sqrt((2-p)/(pb))).
     """
-    b, p, s = page_convex_sizes(c)
+    b, p, s = page_convex_batch_chance_delay(c)
     C = mean_smoothness(c) * c.D**2 * (0.5 + math.sqrt((2.0 / p - 1.0) / b))
     return (c.delta * (s - 1) * (s - 2) + 4.0 * C * T) / ((T + s - 1) * (T + s - 2))
 
@@ -204,7 +204,7 @@ def page_convex_schedule(epsilon: float, c: Constants) -> Printed:
 
     The number T of iterations is the smallest with a bound of at most epsilon.
     """
-    b, p, s = page_convex_sizes(c)
+    b, p, s = page_convex_batch_chance_delay(c)
     T = _compute_least_iterations(partial(page_convex_bound, c), epsilon)
     return {**T, "batch": b, "refresh": p, "delay": s}
 
@@ -290,8 +290,8 @@ def _compute_least_iterations(bound: Callable[[float], float], epsilon: float) -
 
 SCHEDULES = {
     "frank-wolfe": frank_wolfe_schedule,
-    "heavy-ball-fw": partial(gradient_sums_schedule, constant=2.0),
-    "optimistic-fw": partial(gradient_sums_schedule, constant=4.0),
+    "heavy-ball-fw": partial(heavy_ball_or_optimistic_schedule, constant=2.0),
+    "optimistic-fw": partial(heavy_ball_or_optimistic_schedule, constant=4.0),
     "local-lmo": local_lmo_schedule,
     "sfw": sfw_schedule,
     "svfw": svfw_schedule,
@@ -354,7 +354,7 @@ _NFWU = (
 
 REQUESTS = {
     "frank-wolfe": _SEARCHES,
-    "sagafw": (*WANTED, *requests_with_parameters(option="claimed")),
+    "sagafw": (*WANTED, *wanted_requests_with_parameters(option="claimed")),
     "spider-fw": (*WANTED, *_DRAWN),
     **dict.fromkeys(("storm-fw", "one-sfw", "momentum-sfw"), _COARSE),
     # For some accuracies, a small error in a term of the bound gives another T.

@@ -11,10 +11,10 @@ from pfbench.claims.methods.schedule_formulas import (
     mean_smoothness,
     page_sizes,
     requests_at_jumps,
-    requests_with_parameters,
     round_up,
     smallest_horizon,
     table_sizes,
+    wanted_requests_with_parameters,
 )
 from pfbench.verification.schedules import WANTED, Printed
 
@@ -74,15 +74,15 @@ def saga_schedule(epsilon: float, c: Constants) -> Printed:
     return {"iterations": scale * c.delta / (factor * epsilon), "step": 1.0 / scale, "batch": 1}
 
 
-def sarah_step(c: Constants, p: float) -> float:
+def sarah_step(c: Constants, loop_length: float) -> float:
     """Return SARAH's step 2/(L (1 + sqrt(1 + 4(p-1)/b))) for a loop of p steps with batch b."""
     b = round_up(math.sqrt(c.n))
-    return 2.0 / (mean_smoothness(c) * (1.0 + math.sqrt(1.0 + 4.0 * (p - 1.0) / b)))
+    return 2.0 / (mean_smoothness(c) * (1.0 + math.sqrt(1.0 + 4.0 * (loop_length - 1.0) / b)))
 
 
-def sarah_bound(c: Constants, p: float) -> float:
+def sarah_bound(c: Constants, loop_length: float) -> float:
     """Return 2 (f(x_0) - min f)/(step p), SARAH's squared gradient bound after p steps."""
-    return 2.0 * c.delta / (sarah_step(c, p) * p)
+    return 2.0 * c.delta / (sarah_step(c, loop_length) * loop_length)
 
 
 def sarah_schedule(epsilon: float, c: Constants) -> Printed:
@@ -173,7 +173,7 @@ def rsag_schedule(epsilon: float, c: Constants) -> Printed:
     return {"iterations": 6.0 * L * c.delta / epsilon, "step": 0.5 / L, "batch": c.n}
 
 
-def set_diameter_bound(c: Constants, N: float) -> float:
+def bounded_set_mapping_bound(c: Constants, N: float) -> float:
     """Return qu2018 theorem 1's squared gradient mapping bound after N steps on a bounded set.
 
     It is 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
@@ -185,9 +185,9 @@ def set_diameter_bound(c: Constants, N: float) -> float:
 def prox_rsag_schedule(epsilon: float, c: Constants) -> Printed:
     """Return the parameters of ProxRSAG: batch n, step 1/(2L), and the smallest N to reach epsilon.
 
-    For this N, `set_diameter_bound` is at most epsilon.
+    For this N, `bounded_set_mapping_bound` is at most epsilon.
     """
-    N = smallest_horizon(partial(set_diameter_bound, c), epsilon)
+    N = smallest_horizon(partial(bounded_set_mapping_bound, c), epsilon)
     return {"iterations": N, "step": 0.5 / mean_smoothness(c), "batch": c.n}
 
 
@@ -237,8 +237,8 @@ SCHEDULES = {
 }
 
 REQUESTS = {
-    "prox-svrg-plus": (*WANTED, *requests_with_parameters(online=True)),
-    "prox-rsag": requests_at_jumps(set_diameter_bound, 4.0, 0.4),
-    "natasha15": (*WANTED, *requests_with_parameters(sigma=2.5)),
+    "prox-svrg-plus": (*WANTED, *wanted_requests_with_parameters(online=True)),
+    "prox-rsag": requests_at_jumps(bounded_set_mapping_bound, 4.0, 0.4),
+    "natasha15": (*WANTED, *wanted_requests_with_parameters(sigma=2.5)),
 }
 """Requests for which a schedule is compared, where they are not the usual ones."""

@@ -36,7 +36,7 @@ def ncgs_schedule(epsilon: float, c: Constants, option: int = 1) -> Printed:
     return {"iterations": N, "smoothness": c.L_f, "tolerance": None}
 
 
-def stochastic_bound(c: Constants, N: float) -> float:
+def stochastic_ncgs_mapping_bound(c: Constants, N: float) -> float:
     """Return qu2018 theorem 2's bound of the squared gradient mapping after N iterations.
 
     Its four terms stem from the set's size, the lower curvature, the inner loop and the noise.
@@ -54,7 +54,7 @@ def stochastic_schedule(epsilon: float, c: Constants) -> Printed:
 
     They include eta = 1/N and batches of m_k = k components.
     """
-    N = smallest_horizon(partial(stochastic_bound, c), epsilon)
+    N = smallest_horizon(partial(stochastic_ncgs_mapping_bound, c), epsilon)
     return {"iterations": N, "smoothness": mean_smoothness(c), "tolerance": None, "batch": None}
 
 
@@ -152,7 +152,7 @@ REQUESTS = {
         *SLIDING,
         *(replace(request, parameters={"option": 2}) for request in (*SLIDING, *_JUMPS)),
     ),
-    "ncgs-stochastic": (*SLIDING, *requests_at_jumps(stochastic_bound)),
+    "ncgs-stochastic": (*SLIDING, *requests_at_jumps(stochastic_ncgs_mapping_bound)),
     "cgs-convex": (*SLIDING, *requests_at_jumps(convex_bound)),
     "ncgs-spider": (
         *SLIDING,

@@ -29,7 +29,7 @@ from pfbench.sets.norms import LmoQuality
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import least_squares, parabola
 from pfbench.verification.statements import path_mean
-from pfbench.verification.statistics import Decision, combine_instances
+from pfbench.verification.statistics import Decision, best_if_all_hold
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
 
 BETAS = (0.0, 0.5, 0.9)
@@ -115,13 +115,13 @@ def check_bounds(trial: Trial) -> Evidence:
         runs += count
         if any(part.verdict == Verdict.VIOLATED for part in decisions.values()):
             break
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, runs)
+    return Evidence(best_if_all_hold(parts), {"ratio": 1.0}, runs)
 
 
 def _check_instance(
     trial: Trial, problem: Any, beta: float, name: str
 ) -> tuple[dict[str, Decision], int]:
-    constants, r = path_mean.norm_constants(problem), min(problem.shape)
+    constants, r = path_mean.normed_constants(problem), min(problem.shape)
     K, L, delta, sigma = (constants[key] for key in ("K", "L", "delta", "sigma"))
     eta = noiseless_best_step(K, L, delta, beta, beta)
     method = trial.make(iterations=K, batch=1, step=eta / constants["rho"], beta=beta)
@@ -132,7 +132,7 @@ def _check_instance(
 
     @cache
     def ratio(seed: int) -> float:
-        mean, *quality = path_mean.mean_gradient_norm_and_lmo_quality(trial, problem, method, seed)
+        mean, *quality = path_mean.mean_norm_and_lmo_quality_limits(trial, problem, method, seed)
         return mean / bound(LmoQuality(*quality))
 
     levels = {"pfbench's": 1.0}

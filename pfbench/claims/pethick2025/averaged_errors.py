@@ -19,7 +19,7 @@ from pfbench.verification import Claim, Floats, Instance, NotTestable, Trial, ma
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statements.path_mean import norm_constants
+from pfbench.verification.statements.path_mean import normed_constants
 from pfbench.verification.statistics import Decision, decide_inequality
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, SQUARE, Formula
 
@@ -145,7 +145,7 @@ def check_errors(
     printed: Callable[..., float],
 ) -> Parts:
     """Test that the gradient error sqrt(u_k) is at most the printed and the sharper bound."""
-    result, reach, numbers = _measure_errors(
+    result, reach, numbers = _measure_squared_errors(
         trial, problem, is_alpha_constant=is_alpha_constant, is_constrained=is_constrained
     )
     numbers |= {"alpha": ALPHA} if is_alpha_constant else {}
@@ -176,7 +176,7 @@ def check_error_recursion(
     The momentum is a constant alpha, or alpha_k = k^(-1/2).
     """
     for constant in (True, False):
-        u, _, numbers = _measure_errors(
+        u, _, numbers = _measure_squared_errors(
             trial, problem, is_alpha_constant=constant, is_constrained=is_constrained
         )
         kind = "constant" if constant else "vanishing"
@@ -192,7 +192,7 @@ def check_error_recursion(
             yield f"{label}, {name}", decide_inequality(ratios)
 
 
-def _measure_errors(
+def _measure_squared_errors(
     trial: Trial, problem: HorizonProblem, *, is_alpha_constant: bool, is_constrained: bool
 ) -> tuple[Floats, float, dict[str, float]]:
     """Return the squared gradient errors of all K iterations, and numbers that enter their bounds.
@@ -200,7 +200,7 @@ def _measure_errors(
     The numbers are `reach`, the longest step for gamma = 1, and the constants L_f, sigma and
     s = reach gamma.
     """
-    c = norm_constants(problem)
+    c = normed_constants(problem)
     step = c["K"] ** -0.75
     reach = (2.0 if is_constrained else 1.0) * c["rho"] * c["zeta"]
     arguments = {"alpha": ALPHA} if is_alpha_constant else {}

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from pfbench.verification import Claim
-from pfbench.verification.statements.path_mean import Numbers, PathMeanBound
+from pfbench.verification.statements.path_mean import IterateMeanBound, Numbers
 from pfbench.verification.units import GRADIENT, Unit, formula
 
 
@@ -19,12 +19,12 @@ def descent_bound(
     return delta / (rho * gamma * K) + L * rho * gamma / 2.0 + 2.0 * zeta * error
 
 
-def constant_step_parameters(c: Numbers, alpha: float) -> Numbers:
+def constant_alpha_parameters(c: Numbers, alpha: float) -> Numbers:
     """Return the step K^(-1/2) and the constant alpha of theorems 5.4 and 5.6 of pethick2025."""
     return {"alpha": alpha, "step": c["K"] ** -0.5}
 
 
-def vanishing_step_parameters(c: Numbers) -> Numbers:
+def vanishing_alpha_parameters(c: Numbers) -> Numbers:
     """Return the step K^(-3/4) of pethick2025's theorems 5.5 and 5.7; alpha_k has its default."""
     return {"step": c["K"] ** -0.75}
 
@@ -46,12 +46,12 @@ def theorem_claim(
     return Claim(
         name=f"pethick2025-thm{number}",
         source=f"pethick2025 theorem {number}; sharper: pfbench",
-        check=PathMeanBound(
+        check=IterateMeanBound(
             bounds=dict(zip(("printed", "sharper"), bounds, strict=True)),
             quantity=quantity,
-            parameters=partial(constant_step_parameters, alpha=alpha)
+            parameters=partial(constant_alpha_parameters, alpha=alpha)
             if alpha
-            else vanishing_step_parameters,
+            else vanishing_alpha_parameters,
         ),
         schedule=f"alpha = {alpha:g}, gamma = K^(-1/2)" if alpha else vanishing,
         admits={} if alpha else {"step": (0.5, 1.0)},

@@ -91,7 +91,7 @@ EVERY = (
 )
 
 
-def iterate_extremal_points(ball: NormBall, rng: np.random.Generator) -> Iterator[Floats]:
+def extreme_and_random_points(ball: NormBall, rng: np.random.Generator) -> Iterator[Floats]:
     """Yield points at which |x|/|x|_2 or |x|_*/|x|_2 is extreme, and then random points.
 
     The extreme points have a single nonzero entry, are isometries, have equal entries, or are
@@ -143,7 +143,7 @@ def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) ->
 
     `reference` is the correct ball. The norm and the test points are those of `reference`.
     """
-    ball, points = oracles.norm, list(iterate_extremal_points(reference, rng))
+    ball, points = oracles.norm, list(extreme_and_random_points(reference, rng))
     gradients = [*points, *(rng.standard_normal(reference.shape) for _ in range(_PAIRS))]
     lengths = [float(np.linalg.norm(x)) for x in points]
     duals = [max_inner(reference, x) for x in points]
@@ -219,13 +219,13 @@ def gradient_dual_norm_bound(L: float, gap: float) -> float:
 
 
 @check_each_instance()
-def check_dual_norm_bound(trial: Trial, instance: Instance, problem: Any) -> Parts:
+def check_gradient_dual_norm_bound(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test |grad f(x)|_* <= sqrt(2 L gap) at random points and at vertices."""
     file = trial.open_oracles(problem)
     L, lower = problem.constants(problem.start()).L_norm, problem.inner.minimum_value
     ratios = []
     for x in islice(
-        iterate_extremal_points(problem.norm, trial.rng(instance.stream_key)),
+        extreme_and_random_points(problem.norm, trial.rng(instance.stream_key)),
         trial.choose_by_effort(40, None),
     ):
         measured = file.norm.dual_norm(file.gradient(x))
@@ -254,7 +254,7 @@ DUAL_GAP = Claim(
     source="pethick2025 assumption 5.1; the bound is pfbench's",
     kind="bound",
     statement="|grad f(x)|_*^2 <= 2 L (f(x) - min f), L the smoothness in the norm",
-    check=check_dual_norm_bound,
+    check=check_gradient_dual_norm_bound,
     instances=EVERY,
     schedule="none: a statement about f",
     assumptions=("|grad f(x) - grad f(y)|_* <= L |x - y|", "f bounded below"),

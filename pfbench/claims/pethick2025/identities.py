@@ -16,7 +16,7 @@ from pfbench.sets.catalogue import norm_ball
 from pfbench.verification import Claim, Floats, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statements.path_mean import norm_constants
+from pfbench.verification.statements.path_mean import normed_constants
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.units import LENGTH, NUMBER, formula
 
@@ -106,14 +106,14 @@ def travel_bound(rho: float, gammas: float) -> float:
 
 
 @check_each_instance()
-def check_distance(
+def check_travelled_distance(
     trial: Trial, instance: Instance, problem: Any, *, is_constrained: bool
 ) -> Parts:
     """Test |x_k| <= rho for SCG, or |x_k - x_1| <= rho times the sum of step sizes for uSCG.
 
     The norm is the problem's. The former is tested if `is_constrained`.
     """
-    rho, first = norm_constants(problem)["rho"], problem.start()
+    rho, first = normed_constants(problem)["rho"], problem.start()
     step = 0.1 if is_constrained else STEP
     algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=ALPHA)
     points = [np.array(step.state.x) for step in trial.follow(problem, algorithm)]
@@ -188,7 +188,7 @@ HELD = Claim(
     source="pethick2025, on SCG",
     kind="bound",
     statement="SCG from a point of the ball: |x_k| <= rho in the norm, for every k",
-    check=partial(check_distance, is_constrained=True),
+    check=partial(check_travelled_distance, is_constrained=True),
     instances=(
         make_instance(parabolas.make_spectral_least_squares, K=60),
         make_instance(parabolas.make_noiseless_least_squares, K=60, norm="linf"),
@@ -204,7 +204,7 @@ FREE = Claim(
     source="pethick2025, on uSCG",
     kind="bound",
     statement="uSCG: |x_k - x_1| <= rho times the sum of the steps before, in the norm",
-    check=partial(check_distance, is_constrained=False),
+    check=partial(check_travelled_distance, is_constrained=False),
     instances=(
         make_instance(parabolas.make_spectral_least_squares, K=20),
         make_instance(parabolas.make_distant_parabola, K=20, begin=100.0),

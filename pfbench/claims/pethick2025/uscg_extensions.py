@@ -45,10 +45,10 @@ from pfbench.verification.instruments.normed_quadratics import HorizonProblem, v
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import (
+    IterateMeanBound,
     Numbers,
-    PathMeanBound,
     gradient_dual_norm,
-    norm_constants,
+    normed_constants,
 )
 from pfbench.verification.statistics import combine_all, decide_exact, decide_mean_sequentially
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
@@ -95,7 +95,7 @@ STORM = Claim(
         "<= Delta/(rho gamma K) + L rho gamma/2 + 2 zeta sqrt(2 L_ms rho_2 gamma sigma) + 2 zeta "
         "sigma/(alpha K), of order K^(-1/3) (ours)"
     ),
-    check=PathMeanBound(
+    check=IterateMeanBound(
         bounds={"ours": storm_bound}, quantity=gradient_dual_norm, parameters=storm_parameters
     ),
     instances=(
@@ -123,7 +123,7 @@ COPIES = 200
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class IndependentNoise(NoisyGradient):
+class EntrywiseIndependentNoise(NoisyGradient):
     """Sampler whose gradient gets independent noise in each entry."""
 
     name = "independent-noise"
@@ -132,7 +132,7 @@ class IndependentNoise(NoisyGradient):
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
         """Return independent draws of the noise vector, shape (size, d)."""
         d = self.function.shape[0]
-        return self.noise.draw(rng, size * d).reshape(size, d)
+        return self.noise.draw_scalars(rng, size * d).reshape(size, d)
 
     def mean_gradient(self, values: Floats, x: Floats) -> Floats:
         """Return the gradient at x plus the mean of the draws."""
@@ -154,7 +154,7 @@ def make_copies(K: int, p: float, q: float) -> HorizonProblem:
         set=WholeSpace(d), start_point=np.ones(d), noise=np.zeros((1, d)), weights=np.ones(d)
     )
     noise = NoiseDistribution("skewed", order=p, probability=q)
-    sampler = IndependentNoise(function=plain, noise=noise)
+    sampler = EntrywiseIndependentNoise(function=plain, noise=noise)
     return HorizonProblem.from_problem(NormedProblem(sampler, norm_ball("linf", (d,))), K)
 
 
@@ -272,7 +272,7 @@ def make_skewed_noise_problem(K: int) -> HorizonProblem:
     )
 
 
-def check_settling_gradients(trial: Trial) -> Evidence:
+def check_settled_gradient_sizes(trial: Trial) -> Evidence:
     """Test that the mean |grad f| is near tau = sigma/sqrt(3) for Almond, and < 0.4 tau for uSCG.
 
     The mean varies by some hundredths of tau between runs, and its limits for the two methods
@@ -281,7 +281,7 @@ def check_settling_gradients(trial: Trial) -> Evidence:
     parts, numbers = {}, {}
     (item,) = trial.claim.instances
     problem = item()
-    tau = gradient_floor_of_averaged_signs(norm_constants(problem)["sigma"])
+    tau = gradient_floor_of_averaged_signs(normed_constants(problem)["sigma"])
     common: Any = {"iterations": problem.K, "batch": 1, "step": 20.0 / problem.K}
     methods: dict[str, list[Any]] = {
         "almond": [trial.make(**common, alpha=alpha) for alpha in (0.1, 0.5)],
@@ -320,7 +320,7 @@ ALMOND_FLOOR = Claim(
         "x^2/2 with skewed noise: Almond settles at |grad f| = tau = 0.577 sigma for every alpha "
         "and small step, and uSCG with the same step and alpha = 0.1 below 0.4 tau (ours)"
     ),
-    check=check_settling_gradients,
+    check=check_settled_gradient_sizes,
     instances=(make_instance(make_skewed_noise_problem, K=2_000),),
     algorithm="almond",
     assumptions=("noise whose median is not its mean",),

@@ -254,7 +254,7 @@ def suboptimality_bound(
 
 
 @check_each_instance(combine=combine_all)
-def check_contraction(
+def check_linear_bound(
     trial: Trial, instance: Instance, problem: Any
 ) -> Iterator[tuple[str, Decision]]:
     """Test for t >= 1 that f(x_t) - min f is at most a bound that converges linearly to 0."""
@@ -275,7 +275,7 @@ def _contraction_claim(name: str, source: str) -> Claim:
         statement="f(x_t) - min f <= (1 - rho)^((t-1)/2) (f(x_1) - min f), rho = min(1/2, "
         "mu delta^2/(4 L M^2)), delta the pyramidal width, M the diameter: at least half of the "
         "steps shrink by 1 - rho, and no other step grows (the constant is derived by pfbench)",
-        check=check_contraction,
+        check=check_linear_bound,
         instances=ZIGZAGGING,
         algorithm=name,
         assumptions=("f strongly convex", "a polytope"),

@@ -17,7 +17,7 @@ from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
     SeedRows,
-    combine_instances,
+    best_if_all_hold,
     combine_with_conditions,
     decide_equality,
     decide_exponent,
@@ -44,7 +44,7 @@ def minimiser_distance_and_norm(problem: indefinite.IndefiniteQuadratic) -> tupl
     return box.diameter, problem.radius
 
 
-def momentum_reach(N: int) -> float:
+def distance_with_momentum(N: int) -> float:
     """Return the distance that NCGS with option II covers in N iterations on f(x) = -g x.
 
     The distance is in units of beta g.
@@ -66,7 +66,7 @@ def make_momentum_slope(N: int) -> indefinite.IndefiniteQuadratic:
     So every gradient mapping equals the constant gradient, and the bound is nearly attained for
     small N. For larger N, theta_md_N is far before the end, and |G|^2 is far below the bound.
     """
-    return indefinite.make_quadratic_linear_along_box(1.0, momentum_reach(N) / 2.0, 1e4)
+    return indefinite.make_quadratic_linear_along_box(1.0, distance_with_momentum(N) / 2.0, 1e4)
 
 
 FACTORS = (1.0, 0.5, 0.25)
@@ -95,7 +95,7 @@ class RunCost:
     mean: float
 
 
-def run_and_measure_cost(
+def measure_run_cost_and_target_cost(
     trial: Trial,
     problem: Problem,
     algorithm: Any,
@@ -174,7 +174,7 @@ def check_means_and_exact_counts(
         runs += needed
     return Evidence(
         combine_with_conditions(
-            {"mean": combine_instances(parts)}, {"count": combine_instances(counts)}
+            {"mean": best_if_all_hold(parts)}, {"count": best_if_all_hold(counts)}
         ),
         {"ratio": 1.0},
         runs,
@@ -225,7 +225,7 @@ class ScheduleSweep:
                 epsilon = self.largest_tolerance(constants) / multiple
                 algorithm = trial.make_scheduled(epsilon, constants, **arguments)
                 costs.append(
-                    run_and_measure_cost(
+                    measure_run_cost_and_target_cost(
                         *(trial, problem, algorithm, epsilon, self.lam(constants.L)),
                         seed=int(seed),
                         weighted=self.is_weighted,
@@ -266,7 +266,7 @@ class ScheduleSweep:
 Decisions = dict[str, Decision]
 
 
-def decide_exponents(
+def decide_calls_and_outputs(
     sweeps: Mapping[str, ScheduleSweep], seeds: int, claimed: float
 ) -> tuple[Decisions, Decisions, Decisions, int]:
     """Decide how component gradients and LO calls grow in 1/epsilon, and if outputs are accurate.

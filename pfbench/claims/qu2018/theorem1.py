@@ -16,8 +16,8 @@ from pfbench.claims.qu2018.gradient_mapping import (
     decide_call_exponent,
     make_momentum_slope,
     mapping_sq,
+    measure_run_cost_and_target_cost,
     minimiser_distance_and_norm,
-    run_and_measure_cost,
 )
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.verification import Claim, Evidence, Trial, make_instance
@@ -25,8 +25,8 @@ from pfbench.verification.criteria import MAPPING_SQ, complexity
 from pfbench.verification.instruments import indefinite
 from pfbench.verification.statistics import (
     Decision,
+    best_if_all_hold,
     combine_all,
-    combine_instances,
     combine_with_conditions,
     decide_exact,
     decide_exponent,
@@ -167,7 +167,7 @@ def check_option1(trial: Trial) -> Evidence:
             )
     return Evidence(
         combine_with_conditions(
-            {"least": combine_instances(decisions), "mean": combine_instances(mean)},
+            {"least": best_if_all_hold(decisions), "mean": best_if_all_hold(mean)},
             {"theta_md": _decide_all_zero(same)},
         ),
         {"ratio": 1.0, "|theta_md - theta|": 0.0},
@@ -207,7 +207,7 @@ def check_option2(trial: Trial) -> Evidence:
             average = float(np.average(squares, weights=weights))
             mean[label] = decide_inequality([average / option2_mean_bound(*existing)])
     return Evidence(
-        combine_all({"least": combine_instances(decisions), "mean": combine_instances(mean)}),
+        combine_all({"least": best_if_all_hold(decisions), "mean": best_if_all_hold(mean)}),
         {"ratio": 1.0},
         len(decisions),
     )
@@ -234,7 +234,10 @@ def check_rate(trial: Trial) -> Evidence:
         decision = replace(reached, reason=f"|G|^2 <= eps is not reached. {reached.reason}")
         return Evidence(decision, claimed, runs)
     lengths = trial.choose_by_effort((15, 32, 70, 150), (8, 15, 30, 57, 111, 214, 413, 800))
-    chain, decades = [_run_to_target(trial, T) for T in lengths], trial.choose_by_effort(1.0, 2.0)
+    chain, decades = (
+        [_cost_to_target_on_chain(trial, T) for T in lengths],
+        trial.choose_by_effort(1.0, 2.0),
+    )
     on_chain = f"zero chain, {decades:g} decades of eps"
 
     def slope_decision(subject: str, claimed: float) -> Decision:
@@ -252,14 +255,14 @@ def check_rate(trial: Trial) -> Evidence:
     }
     return Evidence(
         combine_with_conditions(
-            {"FO": combine_instances(fo), "LO": combine_instances(lo)}, {"|G|^2/eps": reached}
+            {"FO": best_if_all_hold(fo), "LO": best_if_all_hold(lo)}, {"|G|^2/eps": reached}
         ),
         claimed,
         len(lengths) + runs,
     )
 
 
-def _run_to_target(trial: Trial, T: int) -> RunCost:
+def _cost_to_target_on_chain(trial: Trial, chain_length: int) -> RunCost:
     """Return the cost of NCGS on a chain, with option I, until the gradient mapping is small.
 
     The run ends where |G|^2 <= eps, on a chain of `chain_length` links.
@@ -267,11 +270,16 @@ def _run_to_target(trial: Trial, T: int) -> RunCost:
     eps is (mu/l)^2. About 80 iterations are needed for each link. A run with more than 1000 + 120
     `chain_length` iterations counts as censored.
     """
-    problem = CHAIN(T=T)
+    problem = CHAIN(T=chain_length)
     epsilon = (problem.mu / chain_smoothness()) ** 2
     algorithm = trial.make_scheduled(epsilon, problem.constants(problem.start()))
-    return run_and_measure_cost(
-        trial, problem, algorithm, epsilon, 0.5, max_iterations_to_target=1000.0 + 120.0 * T
+    return measure_run_cost_and_target_cost(
+        trial,
+        problem,
+        algorithm,
+        epsilon,
+        0.5,
+        max_iterations_to_target=1000.0 + 120.0 * chain_length,
     )
 
 

@@ -8,7 +8,7 @@ from pfbench.claims.qu2018.gradient_mapping import (
     Sample,
     ScheduleSweep,
     check_means_and_exact_counts,
-    decide_exponents,
+    decide_calls_and_outputs,
     make_momentum_slope,
     mapping_sq,
     minimiser_distance_and_norm,
@@ -20,7 +20,7 @@ from pfbench.verification.instruments.indefinite import (
     noisy_ball,
     random_on_l1_ball,
 )
-from pfbench.verification.statistics import combine_instances, combine_with_conditions
+from pfbench.verification.statistics import best_if_all_hold, combine_with_conditions
 from pfbench.verification.units import LENGTH, SQUARE, formula
 
 # --- the bound ------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ SMALL_NOISE = make_instance(make_noisy_ball_quadratic, d=3, n=6, radius=4.0, noi
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def check_weighted_mean(trial: Trial) -> Evidence:
+def check_weighted_mean_mapping(trial: Trial) -> Evidence:
     """Test the bound of stochastic NCGS's mean squared gradient mapping, and the oracle counts.
 
     The stochastic gradient mapping is g(theta_md_k, G_k, beta), where G_k is the gradient estimate.
@@ -122,11 +122,11 @@ def check_rate(trial: Trial) -> Evidence:
         "l1 ball": sweep(SMALL, trial.choose_by_effort(4, 10)),
         "noise on a ball": sweep(SMALL_NOISE, trial.choose_by_effort(16, 20)),
     }
-    sfo, lo, output, runs = decide_exponents(sweeps, trial.choose_by_effort(6, 20), 2.0)
+    sfo, lo, output, runs = decide_calls_and_outputs(sweeps, trial.choose_by_effort(6, 20), 2.0)
     return Evidence(
         combine_with_conditions(
-            {"SFO to the target": combine_instances(sfo), "LO in all": combine_instances(lo)},
-            {"|G|^2/eps": combine_instances(output)},
+            {"SFO to the target": best_if_all_hold(sfo), "LO in all": best_if_all_hold(lo)},
+            {"|G|^2/eps": best_if_all_hold(output)},
         ),
         {"exponent of SFO": 2.0, "exponent of LO": 2.0},
         runs,
@@ -144,7 +144,7 @@ MEAN = Claim(
         "+ 96 L ell (|theta*|^2+M^2)/(N+2) + 96 L eta/(N+2) + 36 L chi "
         "+ 48 sigma^2 (N+3)/((N+1)(N+2)), g_k the stochastic mapping"
     ),
-    check=check_weighted_mean,
+    check=check_weighted_mean_mapping,
     formulas=(formula(stochastic_mapping_bound, SQUARE, first=LENGTH, norm=LENGTH),),
     scale_dependence=StochasticNCGS.scale_dependence,
     instances=(NONCONVEX, NOISE, SLOPE),

@@ -140,11 +140,11 @@ def check_errors_and_final_value(
     (error_decided, runs), (decided_f, _) = decide_step(0), decide_step(1)
     parts = {"error": error_decided, "f": decided_f}
     return Evidence(
-        provided(parts, {"output": check_returned_iterate(trial)}), {"ratio": 1.0}, runs
+        provided(parts, {"output": check_last_is_returned(trial)}), {"ratio": 1.0}, runs
     )
 
 
-def check_returned_iterate(trial: Trial) -> Decision:
+def check_last_is_returned(trial: Trial) -> Decision:
     """Decide whether a scheduled run returns its last iterate, to which the bound applies."""
     problem = trial.claim.instances[0].example()
     c = problem.constants(problem.start())

@@ -33,7 +33,7 @@ MORE_WORK = "Not the source's count: more work, same guarantee"
 """Statement about an inner loop that stops later than necessary."""
 
 
-def iterate_convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
+def iterate_cgs_convex_condg_calls(trial: Trial, problem: Any) -> Iterator[Call]:
     """Yield the condg calls in a run of `cgs-convex`, each with its number of linear minimisations.
 
     The result x+ of condg is recovered from the next iterate y+ = (1 - gamma) y + gamma x+.
@@ -49,7 +49,7 @@ def iterate_convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
         x, y = recorded, after
 
 
-def iterate_recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
+def iterate_ncgs_spider_condg_calls(trial: Trial, problem: Any) -> Iterator[Call]:
     """Yield the condg calls in a run of `ncgs-spider`, with their linear minimisations.
 
     Each call is x+ = condg(G, x, 1/L, eta).
@@ -62,7 +62,7 @@ def iterate_recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
 
 
 @check_each_instance({"other calls": 0.0}, combine_all)
-def check_lo_of_source(
+def check_published_lo_counts(
     trial: Trial, instance: Instance, problem: Any, *, calls: Callable[[Trial, Any], Iterator[Call]]
 ) -> Parts:
     """Test that each condg call makes as many linear minimisations as the published condg would."""
@@ -101,7 +101,7 @@ def _claim(name: str, source: str, calls: Any, instances: tuple[Instance, ...], 
         kind="count",
         statement=f"each condg is Frank-Wolfe with exact line search, and ends at its first point "
         f"with a gap of at most {eta}",
-        check=partial(check_lo_of_source, calls=calls),
+        check=partial(check_published_lo_counts, calls=calls),
         instances=instances,
         algorithm=name,
         assumptions=("a compact set",),
@@ -113,7 +113,7 @@ def _claim(name: str, source: str, calls: Any, instances: tuple[Instance, ...], 
 CONDG = _claim(
     "cgs-convex",
     "Lan, Zhou 2016, as Lan 2020, section 7.2, has it",
-    iterate_convex_calls,
+    iterate_cgs_convex_condg_calls,
     (
         make_instance(spread_on_simplex, d=10).with_title("simplex 10"),
         make_instance(spread_on_simplex, d=60).with_title("simplex 60"),
@@ -125,7 +125,7 @@ CONDG = _claim(
 RECURSIVE = _claim(
     "ncgs-spider",
     "Lan 2020, algorithm 7.12 in sliding",
-    iterate_recursive_calls,
+    iterate_ncgs_spider_condg_calls,
     (BALL.with_title("ball"),),
     "eta",
 )

@@ -79,7 +79,7 @@ def costs_with_and_without_refresh(
     return heads, tails
 
 
-def check_cheapest_sizes(trial: Trial) -> Evidence:
+def check_batch_one_cheapest(trial: Trial) -> Evidence:
     """Test that b = 1 and p = 2/n make PAGE nearly as cheap as the best b and p on a grid.
 
     The cost of a single step is counted in runs.
@@ -111,7 +111,7 @@ CHEAPEST = Claim(
     kind="separation",
     statement="PAGE needs n + 4 (1 + sqrt(2n)) L h0/epsilon^2 SFO in expectation with b = 1, p = "
     "2/n; no b and p need 1 % less, and b = sqrt n, p = b/(n+b) need 1.6 times as much and more",
-    check=check_cheapest_sizes,
+    check=check_batch_one_cheapest,
     instances=(INSTANCE,),
     algorithm="page",
     assumptions=("L = L_ms",),
@@ -160,7 +160,7 @@ INSTANCES = (
 
 
 @check_each_instance({"ratio": 1.0, "beyond": 0.0}, combine_all, repetitions=1)
-def check_lower_bound(
+def check_gradient_norm_floor(
     trial: Trial, instance: Instance, problem: IndefiniteQuadratic
 ) -> Iterator[tuple[str, Decision]]:
     """Test the lower bound of |grad f| at each point of a run that queries n component gradients.
@@ -194,7 +194,7 @@ SPANS = Claim(
         "|grad f|^2 >= 2 L Delta (n-k)/n: |grad f| < sqrt(L Delta) takes more than n/2 SFO, for "
         "every method whose points are in the span of what it saw"
     ),
-    check=check_lower_bound,
+    check=check_gradient_norm_floor,
     instances=INSTANCES,
     algorithm="prox-sgd",
     assumptions=("points in the span of the component gradients seen",),

@@ -26,7 +26,7 @@ from pfbench.verification.units import SQUARE
 # --- steps ----------------------------------------------------------------------------------------
 
 
-def compute_sharp_step(c2: float, c: Constants) -> float:
+def compute_largest_valid_step(c2: float, c: Constants) -> float:
     """Return the largest step size eta with c2 eta^2 L_ms^2 + eta L_f <= 1."""
     return 2.0 / (c.L_f + math.sqrt(c.L_f**2 + 4.0 * c2 * c.L_ms**2))
 
@@ -43,7 +43,7 @@ def page_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
 
     The step is 0.8 times the largest allowed step for c = 1; with it runs vary less.
     """
-    return {"iterations": T, **PAGED, "step": 0.8 * compute_sharp_step(1.0, constants)}
+    return {"iterations": T, **PAGED, "step": 0.8 * compute_largest_valid_step(1.0, constants)}
 
 
 def lsvrg_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
@@ -52,7 +52,12 @@ def lsvrg_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
     Here c^2 = 2(1-p)(2-p)/(p^2 b).
     """
     c2 = 2.0 * 0.5 * 1.5 / (0.25 * 16)
-    return {"iterations": T, "batch": 16, "refresh": 0.5, "step": compute_sharp_step(c2, constants)}
+    return {
+        "iterations": T,
+        "batch": 16,
+        "refresh": 0.5,
+        "step": compute_largest_valid_step(c2, constants),
+    }
 
 
 def zerosarah_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
@@ -61,7 +66,7 @@ def zerosarah_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
     lam = q / 2.0
     c2 = (2.0 + (1.0 - q) * (2.0 - q)) / (lam * (2.0 - lam) * BATCH)
     arguments = {"iterations": T, "batch": BATCH, "table_weight": lam}
-    return {**arguments, "step": compute_sharp_step(c2, constants)}
+    return {**arguments, "step": compute_largest_valid_step(c2, constants)}
 
 
 def _gradient_sq_claim(name: str, parameters: Any, source: str) -> Claim:

@@ -78,7 +78,7 @@ def examine_scaling(effort: str, seed: int) -> ExaminationEvidence:
 def check_output_law(trial: Trial) -> Evidence:
     """Test that STORM draws its output uniformly if the parameter `output` is not given."""
     (slope,) = trial.claim.instances
-    decision = trial.decide_uniform_output(slope(), alpha=0.8, floor=2.0)
+    decision = trial.decide_if_output_is_uniform(slope(), alpha=0.8, floor=2.0)
     return Evidence(decision, {"outside": 0.0}, trial.choose_by_effort(100, 400))
 
 

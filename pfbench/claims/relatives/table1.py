@@ -236,10 +236,10 @@ class FittedCase:
     @cached_property
     def guarantee(self) -> float:
         """Bound that the theorem guarantees for its schedule, in the units of `row.measure`."""
-        promise = self.trial.claim_algorithm.guarantee
+        promise = self.trial.original_algorithm.guarantee
         return float(promise.bound(self.epsilon, self.constants) ** (1.0 / promise.power))
 
-    def calls(self, seed: int) -> dict[str, float]:
+    def calls_until_guarantee(self, seed: int) -> dict[str, float]:
         """Return a run's calls until the guarantee is met, by kind; infinity if it never is."""
         algorithm = self.trial.make_scheduled(self.epsilon, self.constants)
         last, total = self.row.uses_last_iterate, 0.0
@@ -263,7 +263,9 @@ def check_row(trial: Trial, *, row: TableRow) -> Evidence:
     x = 1.0 / np.array(row.epsilons)
     seeds = trial.seeds(statistics.MOST_SEEDS, "runs")
     cases = [FittedCase(trial, row, epsilon) for epsilon in row.epsilons]
-    rows = statistics.SeedRows(lambda seed: [case.calls(seed) for case in cases], seeds)
+    rows = statistics.SeedRows(
+        lambda seed: [case.calls_until_guarantee(seed) for case in cases], seeds
+    )
     parts, claimed = dict[str, statistics.Decision](), dict[str, float]()
     for kind, power in row.powers.items():
 
@@ -277,11 +279,11 @@ def check_row(trial: Trial, *, row: TableRow) -> Evidence:
     if sizes:
         growing = [FittedCase(trial, row, epsilon, {"n": n}) for n in sizes]
         grown = statistics.SeedRows(
-            lambda seed: [case.calls(seed)["SFO"] for case in growing], seeds
+            lambda seed: [case.calls_until_guarantee(seed)["SFO"] for case in growing], seeds
         )
         name, fit = "SFO in n", statistics.make_fit_function(sizes, grown, least_decades=1.99)
         parts[name], claimed[name] = (
-            statistics.cap_by_schedule(statistics.decide_exponent(fit, row.exponent_in_n)),
+            statistics.cap_at_holds_by_schedule(statistics.decide_exponent(fit, row.exponent_in_n)),
             row.exponent_in_n,
         )
         runs += len(grown.computed) * len(sizes)

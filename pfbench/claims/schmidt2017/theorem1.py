@@ -44,7 +44,9 @@ def bound_factor(n: int, L: float, mu: float) -> float:
 def step_moment_map(trial: Trial, problem: WeightedRows) -> np.ndarray:
     """Return the matrix that maps the second moments of SAG's state to those one step later."""
     step = sag_step_size(problem.component_smoothness().max())
-    return table_steps.second_moment_map(*table_steps.list_step_maps(trial, problem, step))
+    return table_steps.second_moment_map(
+        *table_steps.probabilities_and_matrices(trial, problem, step)
+    )
 
 
 def max_excess_ratio(trial: Trial, problem: WeightedRows) -> float:
@@ -61,7 +63,7 @@ def max_excess_ratio(trial: Trial, problem: WeightedRows) -> float:
     return float(max(ratios))
 
 
-def spectral_rate(trial: Trial, problem: WeightedRows) -> float:
+def spectral_radius_ratio(trial: Trial, problem: WeightedRows) -> float:
     """Return the spectral radius of the map of SAG's second moments, divided by `bound_factor`."""
     h = problem.component_smoothness()
     rate = bound_factor(problem.n, h.max(), h.mean())
@@ -98,5 +100,5 @@ RADIUS = _claim(
         "gamma = 1/(16 L), f_i quadratics: the mean square of (x, table) falls, from any x and any "
         "table, by at most the factor 1 - min(mu/(16 L), 1/(8 n)) in the limit"
     ),
-    check=partial(check_ratios, measure=spectral_rate, quick_below=20),
+    check=partial(check_ratios, measure=spectral_radius_ratio, quick_below=20),
 )

@@ -17,7 +17,7 @@ from pfbench.verification import Floats, Instance, NotTestable, StepRecord, Tria
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.instruments.slopes import Valley
 from pfbench.verification.statistics import Decision, EProcess, is_doubtful
-from pfbench.verification.step_record import has_direction, is_unit_length
+from pfbench.verification.step_record import is_positive_multiple, is_unit_length
 
 METHODS: Mapping[str, type[NFWU]] = {
     "sg": NFWUSG,
@@ -151,7 +151,7 @@ def _is_normalised_or_scaled(g: Floats, gradient: Floats) -> bool:
     length, true = float(np.linalg.norm(g)), float(np.linalg.norm(gradient))
     if abs(length - true) <= 1e-9 * true:
         return False
-    return has_direction(g, gradient) or is_unit_length(g)
+    return is_positive_multiple(g, gradient) or is_unit_length(g)
 
 
 def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> list[Floats]:

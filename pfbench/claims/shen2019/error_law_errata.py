@@ -107,8 +107,8 @@ def examine_second_moment(
     factor does not make L^2 D^2 a bound.
     """
     b = float(stream(seed, "3.1").uniform(3.0, 4.0))
-    moment, spread, constants = _measure_moments(b, 0.1)
-    smaller, _, of_smaller = _measure_moments(b, 0.001)
+    moment, spread, constants = _moments_and_constants(b, 0.1)
+    smaller, _, of_smaller = _moments_and_constants(b, 0.001)
     return compare_ratios(
         min(moment, spread) / printed(constants),
         spread / constants.sigma2,
@@ -127,7 +127,7 @@ def examine_second_moment(
     )
 
 
-def _measure_moments(b: float, radius: float) -> tuple[float, float, Constants]:
+def _moments_and_constants(b: float, radius: float) -> tuple[float, float, Constants]:
     """Return the largest E|grad f_i|^2 and E|grad f_i - grad f|^2 over the set, and the constants.
 
     The largest are taken over five points of the set.
@@ -144,7 +144,7 @@ def _measure_moments(b: float, radius: float) -> tuple[float, float, Constants]:
 # --- mean values, section 4.1 ---------------------------------------------------------------------
 
 
-def examine_missing_increment(
+def examine_difference_without_increment(
     effort: str, seed: int, *, with_increment: bool = False
 ) -> ExaminationEvidence:
     """Examine shen2019's formula for grad f_i(x) - grad f_i(x~), which lacks the factor x - x~.
@@ -222,7 +222,7 @@ def examine_mean_value(
     curved = slope(alphas) - slope(0.0)[:, None]
     remainder_at_most = float(np.linalg.norm(curved, axis=0).max())
     deviation = float(np.linalg.norm(integral - change) / np.linalg.norm(change))
-    remainder, increments = _ratio_to_quarter_law_and_max_deviation()
+    remainder, increments = _casvrg_ratio_and_caspiderg_deviation()
     return ExaminationEvidence(
         printed_fails=lower > 0.0,
         corrected_holds=deviation <= 1e-12 and max(abs(remainder - 1.0), increments) <= 1e-6,
@@ -240,7 +240,7 @@ def examine_mean_value(
     )
 
 
-def _ratio_to_quarter_law_and_max_deviation() -> tuple[float, float]:
+def _casvrg_ratio_and_caspiderg_deviation() -> tuple[float, float]:
     """Return the ratio of CASVRG's variance to its formula, and CASPIDERG's deviation.
 
     The formulas test the integral form of the mean value theorem on a forced path. CASVRG's is

@@ -25,7 +25,7 @@ SIZES = (7, 11, 40)
 """S, p and T of the run whose component Hessians are counted."""
 
 
-def check_one_entry_hessian(trial: Trial) -> Evidence:
+def check_hessians_have_one_entry(trial: Trial) -> Evidence:
     """Test that each component Hessian of matrix recovery has only one nonzero entry.
 
     The number of component Hessians in a run is tested, too.
@@ -59,7 +59,7 @@ ONE_NUMBER = Claim(
     source="shen2019 section 6",
     kind="identity",
     statement="in matrix recovery a component Hessian is one number, as a component gradient",
-    check=check_one_entry_hessian,
+    check=check_hessians_have_one_entry,
     instances=(FAMILY,),
     algorithm=NFWUCASVRG.name,
     expected_seconds=(0.2, 0.2),
@@ -106,7 +106,9 @@ def examine_weight_of_section_6(
     }
     full_list = {"p/T as a weight": [printed(p, T, D) for p in periods], **readings}
     norms = {
-        name: max(_max_nuclear_norm(problem, weight) / problem.radius for weight in weights)
+        name: max(
+            _max_nuclear_norm_of_iterates(problem, weight) / problem.radius for weight in weights
+        )
         for name, weights in full_list.items()
     }
     ranges = {f"{name}: smallest": min(weights) for name, weights in full_list.items()}
@@ -123,7 +125,7 @@ def examine_weight_of_section_6(
     )
 
 
-def _max_nuclear_norm(problem: RobustMatrixRecovery, weight: float) -> float:
+def _max_nuclear_norm_of_iterates(problem: RobustMatrixRecovery, weight: float) -> float:
     """Return the largest nuclear norm of the first three Frank-Wolfe iterates, for a fixed weight.
 
     All matrices are dense, and computed by NumPy alone.
@@ -152,7 +154,7 @@ def _casvrg_over_svrg_error(weight: float, p: int, seed: int) -> float:
     return float(means[0] / means[1])
 
 
-def examine_sum_or_mean(
+def examine_objective_sum_or_mean(
     effort: str, seed: int, *, printed: Callable[[int], float] = lambda n: 1.0
 ) -> ExaminationEvidence:
     """Examine whether objective (4) of shen2019 is a sum or a mean, by the gap and L of both."""
@@ -167,7 +169,7 @@ def examine_sum_or_mean(
     deviation = max(abs(ratios[name] / expected[name] - 1.0) for name in ratios)
     wrong = max(abs(ratios[name] / printed(mean.n) - 1.0) for name in ("V", "L"))
     cast, relative = (
-        _gap_at_zero_of_sum(mean),
+        _gap_at_zero_of_component_sum(mean),
         ratios["V"] * mean.value(mean.start()) / _objective_at_zero_as_printed(mean),
     )
     return ExaminationEvidence(
@@ -188,12 +190,12 @@ def _gap_at_zero(problem: RobustMatrixRecovery) -> float:
     return inner(g, x) - problem.minimum(g)[0]
 
 
-def _gap_at_zero_of_sum(mean: RobustMatrixRecovery) -> float:
+def _gap_at_zero_of_component_sum(mean_problem: RobustMatrixRecovery) -> float:
     """Return the Frank-Wolfe gap at 0 of the sum, not the mean, of the component functions."""
-    x = mean.start()
-    slopes = [mean.n * mean.batch(np.array([i]), x) for i in range(mean.n)]
+    x = mean_problem.start()
+    slopes = [mean_problem.n * mean_problem.batch(np.array([i]), x) for i in range(mean_problem.n)]
     g: Floats = np.mean(slopes, axis=0)
-    return inner(g, x) - mean.minimum(g)[0]
+    return inner(g, x) - mean_problem.minimum(g)[0]
 
 
 def _lipschitz(problem: RobustMatrixRecovery) -> float:

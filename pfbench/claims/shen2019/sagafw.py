@@ -38,7 +38,7 @@ FAMILY = make_instance(make_easy_log_cosh, n=216)
 PATH = make_instance(make_stale_entries_path, n=216)
 
 
-def check_sagafw_rate(trial: Trial) -> Evidence:
+def check_sagafw_sfo_growth(trial: Trial) -> Evidence:
     """Test how the SFO count until the gap falls by the factor eps grows in n and 1/eps.
 
     The batch is the claimed one. The n component gradients that fill the table are not counted.
@@ -108,7 +108,7 @@ SAGAFW = Claim(
     source="Reddi, Sra, Poczos, Smola 2016 (Allerton), discussed in shen2019 appendix 7.2",
     kind="rate",
     statement="SAGAFW reaches V <= eps D with O(n + n^(1/3)/eps^2) SFO",
-    check=check_sagafw_rate,
+    check=check_sagafw_sfo_growth,
     instances=(FAMILY, PATH),
     algorithm="sagafw",
     assumptions=("every grad f_i is L_max-Lipschitz", "C compact"),

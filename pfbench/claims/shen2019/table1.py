@@ -100,7 +100,7 @@ class PathCase:
         """
 
         def mean(p: int) -> float:
-            return float(np.mean([self._sfo_per_iteration_without_cap(p, seed) for seed in seeds]))
+            return float(np.mean([self._min_sfo_per_iteration_uncapped(p, seed) for seed in seeds]))
 
         p = min_cost(self.path.parameters["estimator"], self.n, self.epsilon).p
         costs = {p: mean(p)}
@@ -112,7 +112,7 @@ class PathCase:
                 p = largest
         return p
 
-    def sfo_per_iteration(self, p: int, seed: int) -> float:
+    def min_sfo_per_iteration(self, p: int, seed: int) -> float:
         """Return the component gradients per iteration, for the least batch that period p allows.
 
         A batch is allowed if condition (9) of shen2019 holds: the squared error is at most
@@ -121,25 +121,27 @@ class PathCase:
         The result is at most n, because a full gradient has no
         error.
         """
-        return min(self._sfo_per_iteration_without_cap(p, seed), float(self.n))
+        return min(self._min_sfo_per_iteration_uncapped(p, seed), float(self.n))
 
-    def _sfo_per_iteration_without_cap(self, p: int, seed: int) -> float:
+    def _min_sfo_per_iteration_uncapped(self, p: int, seed: int) -> float:
         """Return the result of `sfo_per_iteration` before it is limited to n.
 
         If a batch S has the squared error r epsilon^2/4, the next batch is r S, until r is near 1.
         """
         S = _FIRST
         for sample in np.random.SeedSequence(seed).generate_state(_TRIES):
-            cost, ratio = self.sfo_and_error_ratio_of_epoch(S, p, int(sample))
+            cost, ratio = self.sfo_per_iteration_and_final_error_ratio(S, p, int(sample))
             expected = max(1.0, S * ratio)
             if expected >= self.n:
                 return cost * expected / S
             if max(expected, S) <= _STRIDE * min(expected, S):
-                return self.sfo_and_error_ratio_of_epoch(math.ceil(expected), p, seed)[0]
+                return self.sfo_per_iteration_and_final_error_ratio(math.ceil(expected), p, seed)[0]
             S = math.ceil(expected)
         return float(self.n)
 
-    def sfo_and_error_ratio_of_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
+    def sfo_per_iteration_and_final_error_ratio(
+        self, S: int, p: int, seed: int
+    ) -> tuple[float, float]:
         """Return an epoch's component gradients per iteration, and its final error over its bound.
 
         The error is |g - grad f|^2, and its bound epsilon^2/4. The path has p steps of length
@@ -216,7 +218,7 @@ def check_table_entry(trial: Trial, *, estimator: str) -> Evidence:
             cases.append((current, current.cheapest_period(seeds[statistics.MOST_SEEDS :])))
 
         def costs(seed: int, cases: Sequence[tuple[PathCase, int]] = cases) -> list[float]:
-            return [case.sfo_per_iteration(p, seed) for case, p in cases]
+            return [case.min_sfo_per_iteration(p, seed) for case, p in cases]
 
         rows = statistics.SeedRows(costs, seeds[: statistics.MOST_SEEDS])
         fit = statistics.make_fit_function(
@@ -284,7 +286,7 @@ CROSSOVERS = {"casvrg": Crossover(15.4, -0.75), "caspiderg": Crossover(6.4, -0.5
 """Crossovers of the least costs with SPIDERG's, by the constants of the corrected laws."""
 
 
-def check_crossover(trial: Trial, *, estimator: str) -> Evidence:
+def check_crossover_with_spiderg(trial: Trial, *, estimator: str) -> Evidence:
     """Test that an estimator costs less than SPIDERG below the stated accuracy, and not above.
 
     The costs are component gradients, counted in runs on both sides of the crossover.
@@ -306,7 +308,7 @@ def check_crossover(trial: Trial, *, estimator: str) -> Evidence:
             def ratio(
                 seed: int, few: PathCase = few, many: PathCase = many, p: int = p, q: int = q
             ) -> float:
-                return few.sfo_per_iteration(p, seed) / many.sfo_per_iteration(q, seed)
+                return few.min_sfo_per_iteration(p, seed) / many.min_sfo_per_iteration(q, seed)
 
             ratios = statistics.SeedRows(ratio, seeds[: statistics.MOST_SEEDS])
             parts[f"n={n:g}, {factor:g} of the crossover"] = statistics.decide_median(ratios, 1.0)
@@ -324,7 +326,7 @@ CROSSOVER = tuple(
             f"{name.upper()} needs fewer SFO than SPIDERG below epsilon = {point.factor:g} (L^2/L2) "  # noqa: E501
             f"n^{point.power:g}, not above"
         ),
-        check=partial(check_crossover, estimator=name),
+        check=partial(check_crossover_with_spiderg, estimator=name),
         formulas=(formula(partial(Crossover.epsilon, point), GRADIENT),),
         instances=(PATHS[name], PATHS["spiderg"]),
         algorithm=METHODS[name].name,

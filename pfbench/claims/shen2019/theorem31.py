@@ -77,7 +77,7 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
     The mean of the Frank-Wolfe gap V is over the iterations t. Condition (9) is tested in the
     valley, on problem families and on the worst path.
     """
-    part, conditions, runs = _decide_mean_gap_in_valley(trial, estimator)
+    part, conditions, runs = _decide_gap_and_condition_9_in_valley(trial, estimator)
     for name, family in FAMILIES.items():
         try:
             conditions |= _decide_gap_and_condition_9(
@@ -86,12 +86,12 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
         except UnsupportedPoints:
             continue  # it is held to the theorem where points are arrays
     conditions["(9) on the worst path"] = _decide_condition_9_on_path(trial, estimator)
-    conditions["output"] = trial.decide_uniform_output()
+    conditions["output"] = trial.decide_if_output_is_uniform()
     claimed = {"mean V over 2 eps D": 1.0, "mean square error over eps^2/4": 1.0}
     return Evidence(combine_with_conditions({"valley": part}, conditions), claimed, runs)
 
 
-def _decide_mean_gap_in_valley(
+def _decide_gap_and_condition_9_in_valley(
     trial: Trial, estimator: str
 ) -> tuple[Decision, dict[str, Decision], int]:
     """Return the decisions on the mean gap and on shen2019's (9) in a `valley`, and the run count.

@@ -14,7 +14,7 @@ from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random_directions
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ROUNDING, ExaminationEvidence, compare_ratios, stream
-from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
+from pfbench.verification.statistics import Decision, best_if_all_hold, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
 
@@ -74,7 +74,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
                 [1.0 / run.tightness for run in calls]
             )
     claimed = {"V/D before T": gap_floor(1.0), "calls over T(eps)": 1.0}
-    return Evidence(combine_instances(parts), claimed, len(parts))
+    return Evidence(best_if_all_hold(parts), claimed, len(parts))
 
 
 def _methods_to_test(trial: Trial, T: int) -> list[Any]:
@@ -141,7 +141,7 @@ def examine_internal_queries(
 
     T, d, rng = 10, 25, stream(seed, "5.1")
     runs = range(1 if effort == "quick" else 10)
-    upper = max(_gap_after_two_steps(T, d, rng, target) for _ in runs)
+    upper = max(_gap_after_two_lo_calls(T, d, rng, target) for _ in runs)
     online = certify(
         make_contestant("frank-wolfe[step=open-loop]", make_resisting_chain(T, None)), T, seed=seed
     )
@@ -159,12 +159,12 @@ def examine_internal_queries(
         {
             "f is queried at iterates only": GAP / floor,
             "a smaller constant": GAP / 1000.0 / upper,
-            "a larger dimension": GAP / _gap_after_two_steps(T, 8 * d, rng, target),
+            "a larger dimension": GAP / _gap_after_two_lo_calls(T, 8 * d, rng, target),
         }
     )
 
 
-def _gap_after_two_steps(
+def _gap_after_two_lo_calls(
     T: int, d: int, rng: np.random.Generator, target: Callable[[ZeroChain], Floats]
 ) -> float:
     """Return the gap after two LO calls, divided by D, on a chain with T random directions."""
@@ -179,7 +179,9 @@ def _gap_after_two_steps(
     return (float(g @ x) - problem.set.minimum(g)[0]) / problem.set.diameter
 
 
-def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> ExaminationEvidence:
+def examine_shifted_direction_indices(
+    effort: str, seed: int, *, shift: int = 0
+) -> ExaminationEvidence:
     """Examine the indices in section 7.1 of shen2019, by inner products of points and directions.
 
     Printed are: direction v_k is orthogonal to x_0 .. x_k, and <x_t, v_T> = 0, t <= T. The run is
@@ -193,7 +195,9 @@ def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Examin
     w = stream(seed, "7.1").standard_normal(2 * T + 1)
     w -= V @ (V.T @ w)
     w *= 0.5 * problem.set.radius / float(np.linalg.norm(w))
-    result, elsewhere = (_direction_coordinates_along_run(problem, x) for x in (problem.start(), w))
+    result, elsewhere = (
+        _relative_inner_products_with_directions(problem, x) for x in (problem.start(), w)
+    )
 
     def max_coordinate(coordinates: Floats, until: int) -> float:
         return max(float(coordinates[k - 1, : k + until].max()) for k in range(1, T + 1))
@@ -216,7 +220,7 @@ def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Examin
     )
 
 
-def _direction_coordinates_along_run(problem: ZeroChain, x: Floats) -> Floats:
+def _relative_inner_products_with_directions(problem: ZeroChain, x: Floats) -> Floats:
     """Return |<v_k, x_t>|/radius for each direction v_k and each x_t of a Frank-Wolfe run."""
     points = [x]
     for k in range(problem.horizon):

@@ -37,7 +37,7 @@ _ROUNDING = 1e-10
 """Largest deviation that counts as rounding, in units of the gradient at the start."""
 
 
-def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
+def check_unbiased_by_enumeration(trial: Trial, *, estimator: str) -> Evidence:
     """Test, by enumeration, that each estimate's mean, given the past, is the gradient.
 
     At snapshots, the estimate itself must be the gradient. The past consists of what the algorithm
@@ -168,7 +168,7 @@ UNBIASED = {
         source="shen2019 section 4, estimators GE 1 to 5",
         kind="law",
         statement=_STATEMENTS[name],
-        check=partial(check_unbiased, estimator=name),
+        check=partial(check_unbiased_by_enumeration, estimator=name),
         instances=(FAMILY,),
         algorithm=method.name,
         expected_seconds=(0.2, 0.2),

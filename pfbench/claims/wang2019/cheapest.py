@@ -76,7 +76,7 @@ def fit_min_sfo_exponent_in_n(trial: Trial, curvature: float) -> tuple[Exponent,
     problems = [TURNING(n=root * root, curvature=curvature) for root in roots]
     seeds = trial.seeds(trial.choose_by_effort(6, 10), "cheapest")
     calls = [[_min_sfo_to_target(trial, problem, seed) for problem in problems] for seed in seeds]
-    steps = [_relative_step_count(problem) for problem in problems]
+    steps = [_step_count_up_to_constant(problem) for problem in problems]
     sizes = [problem.n for problem in problems]
     tried = len(BATCHES) * len(PERIODS)
     return fit_exponent(sizes, calls, log_known_factors=np.log(steps)), tried * len(seeds) * len(
@@ -84,7 +84,7 @@ def fit_min_sfo_exponent_in_n(trial: Trial, curvature: float) -> tuple[Exponent,
     )
 
 
-def _relative_step_count(problem: RotatingBowl) -> float:
+def _step_count_up_to_constant(problem: RotatingBowl) -> float:
     """Return L (f(x_0) - min f)/epsilon^2, to which the theorem's step count is proportional."""
     constants = problem.constants(problem.start())
     return constants.L * float(constants.delta) / _epsilon(problem) ** 2

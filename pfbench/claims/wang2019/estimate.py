@@ -99,7 +99,7 @@ def decide_law_with_explicit_schedule(trial: Trial, step: float) -> dict[str, De
     return decide_error_law(trial, algorithm, root, root)
 
 
-def decide_law_with_own_schedule(trial: Trial) -> dict[str, Decision]:
+def decide_law_with_method_schedule(trial: Trial) -> dict[str, Decision]:
     """Decide whether the estimate's error meets its bound, with the method's own schedule.
 
     The result is that of `decide_error_law`.

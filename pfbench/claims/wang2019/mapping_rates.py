@@ -225,12 +225,12 @@ def check_rates(trial: Trial, cases: Sequence[RateCase]) -> Evidence:
                     decision = statistics.decide_exponent(exponent, exponents[key])
                     free = family is _fit_exponents_on_bowl or key not in form.formulas
                     decided.setdefault(key, {})[name] = (
-                        decision if free else statistics.cap_by_schedule(decision)
+                        decision if free else statistics.cap_at_holds_by_schedule(decision)
                     )
             runs += count()
         for key, by_family in decided.items():
             name = key if len(cases) == 1 else f"{key}, n={form.n:g}"
-            parts[name] = statistics.combine_instances(by_family)
+            parts[name] = statistics.best_if_all_hold(by_family)
             claimed |= {f"{name}: {family}": exponents[key] for family in by_family}
     return Evidence(statistics.combine_all(parts), claimed, runs)
 

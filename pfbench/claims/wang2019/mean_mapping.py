@@ -101,11 +101,11 @@ def check_mean_mapping(
     free = all(problem().unconstrained for problem, _ in problems.values())
     conditions = {
         "calls": statistics.decide_inequality(calls),
-        "output": trial.decide_uniform_output(FREE() if free else None),
-        **estimate.decide_law_with_own_schedule(trial),
+        "output": trial.decide_if_output_is_uniform(FREE() if free else None),
+        **estimate.decide_law_with_method_schedule(trial),
     }
     return Evidence(
-        statistics.combine_with_conditions({"": statistics.combine_instances(parts)}, conditions),
+        statistics.combine_with_conditions({"": statistics.best_if_all_hold(parts)}, conditions),
         {"mean over bound": 1.0, "calls over those of K steps": 1.0},
         runs,
     )

@@ -38,7 +38,7 @@ _REGRESSIONS = {
 }
 
 
-def check(trial: Trial) -> Evidence:
+def check_calls_against_spider(trial: Trial) -> Evidence:
     """Test that SpiderBoost needs no more calls than SPIDER, to epsilon and to a smaller accuracy.
 
     The calls are component gradients in paired runs. At epsilon, SPIDER is the better form of its
@@ -140,5 +140,5 @@ STEP = Claim(
     instances=tuple(_REGRESSIONS.values()),
     schedule="SpiderBoost 1/(2L); SPIDER option 2 to its eps, option 1 (steps eps/L) below it",
     expected_seconds=(0.5, 2.0),
-    check=check,
+    check=check_calls_against_spider,
 )

@@ -74,7 +74,7 @@ def make_half_square_outside(length: float) -> IndefiniteQuadratic:
     return IndefiniteQuadratic(L2Ball(3, 1.0), np.eye(3), -z, start, lower, 1.0)
 
 
-def growth_constants(problem: IndefiniteQuadratic) -> GrowthConstants:
+def initial_suboptimality_and_kappa(problem: IndefiniteQuadratic) -> GrowthConstants:
     """Return f(x_0) - min f, and kappa = 1/lambda for the least |grad f| = lambda on the ball."""
     slack = float(np.linalg.norm(problem.b)) - 1.0
     return GrowthConstants(quadratics.suboptimality(problem, problem.start_point), 1.0 / slack)
@@ -131,7 +131,7 @@ GROWTH = Claim(
         statistic="every",
         parameters=parameters_by_step_rule(60),
         full={"iterations": 150},
-        constants=growth_constants,
+        constants=initial_suboptimality_and_kappa,
         has_own_constant=True,
     ),
     instances=(

@@ -99,7 +99,7 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.
             stream: IO[bytes]
             if suffix == ".zip":
                 archive = stack.enter_context(zipfile.ZipFile(path))
-                member = _find_member(archive, members)
+                member = _find_first_member(archive, members)
                 stream = stack.enter_context(archive.open(member))
                 suffix = PurePosixPath(member).suffix
             else:
@@ -124,7 +124,7 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.
         raise ContentError(f"the file cannot be read ({error.strerror})") from error
 
 
-def _find_member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
+def _find_first_member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
     """Return the full name of the first of `members` that is in the archive."""
     present = {PurePosixPath(name).name: name for name in archive.namelist()}
     for member in members:
@@ -156,7 +156,7 @@ def parse_svmlight(stream: IO[bytes], features: int) -> SparseRows:
         raise ContentError(
             f"the file is not LIBSVM text with {features} features ({error})"
         ) from error
-    return _check_rows(matrix.indptr, matrix.indices, matrix.data, labels)
+    return _check_finite_rows(matrix.indptr, matrix.indices, matrix.data, labels)
 
 
 def parse_table(stream: IO[bytes], features: int, separator: str) -> SparseRows:
@@ -182,10 +182,10 @@ def parse_table(stream: IO[bytes], features: int, separator: str) -> SparseRows:
             )
         )
     counts, indices, data, labels = map(np.concatenate, zip(*parts, strict=True))
-    return _check_rows(np.append(0, np.cumsum(counts)), indices, data, labels)
+    return _check_finite_rows(np.append(0, np.cumsum(counts)), indices, data, labels)
 
 
-def _check_rows(indptr: Any, indices: Any, data: Any, labels: Any) -> SparseRows:
+def _check_finite_rows(indptr: Any, indices: Any, data: Any, labels: Any) -> SparseRows:
     """Convert sparse rows to their stored types; raise if they are empty or not finite."""
     if not labels.size:
         raise ContentError("the file is empty")
@@ -230,7 +230,7 @@ def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
                 f"which is not a number from {LOWEST} to {HIGHEST}"
             )
         parts.append((users.astype(np.int32), items.astype(np.int32), values))
-    return _sort_ratings(*map(np.concatenate, zip(*parts, strict=True)))
+    return _sort_distinct_ratings(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _detect_ratings_layout(line: bytes) -> tuple[str, list[int], int]:
@@ -249,7 +249,7 @@ def _detect_ratings_layout(line: bytes) -> tuple[str, list[int], int]:
     return ",", [names.index(name) for name in _RATINGS_HEADER], 1
 
 
-def _sort_ratings(users: Any, items: Any, values: Any) -> RatingTriples:
+def _sort_distinct_ratings(users: Any, items: Any, values: Any) -> RatingTriples:
     """Sort ratings by user and then by item; raise if a user rated an item twice."""
     pair = (users.astype(np.int64) << 32) | items
     order = np.argsort(pair, kind="stable")

@@ -37,7 +37,7 @@ class DataSetStatus:
     url
         Address of the publisher's file, None if embedded.
     digest
-        SHA-256 of the arrays, None unless they have been loaded: see `check`.
+        SHA-256 of the arrays, None unless they have been loaded: see `load_and_check`.
     """
 
     name: str
@@ -93,7 +93,7 @@ def statuses(*, folder: Path | None = None) -> Sequence[DataSetStatus]:
     return [status(record, folder=folder) for record in DATA_SETS.values()]
 
 
-def check(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
+def load_and_check(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
     """Load a data set, check it against all recorded values, and return its status.
 
     Returns
@@ -151,12 +151,12 @@ def fetch(
     """
     record = data_set(name)
     if record.file is None:
-        return check(record)
+        return load_and_check(record)
     folder = cache.cache_folder() if folder is None else folder
     damaged = None
     if cache.find_file(record, folder) is not None:
         try:
-            return check(record, folder=folder)
+            return load_and_check(record, folder=folder)
         except DataError:
             damaged = cache.find_file(record, folder)
     file = cache.get_file_record_or_raise(record)

@@ -24,7 +24,7 @@ from pfbench.runs.loop.isolated import as_json_parameters
 from pfbench.runs.loop.resolved_run import ResolvedRun
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.planning.plan import PlannedRun, resolve, resolve_with_problem_copy
-from pfbench.runs.storage.content_keys import check_source
+from pfbench.runs.storage.content_keys import check_worker_source
 
 GRACE = 0.4
 """A run is killed when it exceeds its time limit by 5 % plus this number of seconds."""
@@ -85,7 +85,7 @@ def _resolve_and_drive(plan: PlannedRun, source: Mapping[str, Any] | None, folde
     if resolved.resolved_run_or_none is None:
         return make_unfinished_run(plan, Status.REFUSED, resolved.refusal)
     if source is not None:
-        check_source(source)
+        check_worker_source(source)
     return drive(
         resolved.resolved_run_or_none,
         _DeadlineSharingLedger(plan),

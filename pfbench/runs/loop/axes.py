@@ -105,7 +105,7 @@ def _drawable_column(column: Sequence[float | None]) -> Floats:
     return np.where(np.isfinite(values), values.clip(-1e250, 1e250), np.nan)
 
 
-def check_column_name(kind: str, name: Any, existing: Sequence[str]) -> str:
+def check_column_exists(kind: str, name: Any, existing: Sequence[str]) -> str:
     """Return the name of a trace column; raise if the trace has no column of this name."""
     if not isinstance(name, str) or name not in existing:
         raise unknown_name_error(f"{kind} of the trace", name, existing)

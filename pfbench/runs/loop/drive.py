@@ -242,7 +242,7 @@ class RunProgress:
             return Status.DIVERGED, f"the iterate of iteration {self.iterations} is not finite"
         self.state = self._copy_if_mutated(new)
         self._store_costs()
-        self._update_output(new)
+        self._update_random_output(new)
         if self.watch is not None:
             self.watch(self)
         ended = self._record_iterate() if self.iterations % self.every == 0 else None
@@ -342,7 +342,7 @@ class RunProgress:
     def _timeout_ending(self) -> Ending:
         return Status.TIMEOUT, f"the time limit of {self.time_limit:g} s was reached"
 
-    def _update_output(self, state: State) -> None:
+    def _update_random_output(self, state: State) -> None:
         """Set the output: the state's own if it has one, else a random iterate or None.
 
         None means that the output is the last iterate.

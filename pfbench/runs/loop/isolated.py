@@ -21,7 +21,7 @@ from pfbench.base import errors
 from pfbench.base.errors import InputError, RefusedError, StalePoint, TimeLimitReached, format_error
 from pfbench.base.sample import IndexSampling
 from pfbench.base.state import Point, State
-from pfbench.base.user_code import is_builtin
+from pfbench.base.user_code import is_pfbench_module
 from pfbench.kernels.numba_compilation import thread_count
 from pfbench.oracles import Ledger, Oracles
 from pfbench.oracles.bundle import ORACLES
@@ -29,7 +29,7 @@ from pfbench.points.atoms import matrix_entries
 from pfbench.points.factored import FactoredMatrix
 from pfbench.runs.loop.messages import MethodPipeEnd, ProblemPipeEnd
 from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
-from pfbench.runs.loop.steps import HiddenSeed, PrefetchingGenerator, replacement_state_words
+from pfbench.runs.loop.steps import HiddenSeed, PrefetchingGenerator, state_words_hiding_seed
 
 _POLL = 0.1
 """Seconds between two checks of the clock and the process while a method computes."""
@@ -83,7 +83,7 @@ class RemoteMethod:
 
     def _start(self) -> tuple[ProblemPipeEnd, Any]:
         build, arguments, folder = self._call
-        process, pipe = start_process(serve, thread_count(), folder, build, arguments)
+        process, pipe = start_process(serve_method, thread_count(), folder, build, arguments)
         return ProblemPipeEnd(pipe, 0), process
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class RemoteMethod:
         retained = dict[int, Any]()
         link.reset()
         try:
-            link.send(x, replacement_state_words(bits.seed_seq), bits.state, ask.n, ask.D)
+            link.send(x, state_words_hiding_seed(bits.seed_seq), bits.state, ask.n, ask.D)
             while True:
                 kind, *reported = _receive_next(link, process, ledger)
                 if kind == "state":
@@ -173,7 +173,7 @@ def isolate(algorithm: Any) -> Any:
         )
     for name, value in parameters.items():
         plain = value is None or type(value) in (bool, int, float, str)
-        if not plain and not is_builtin(type(value).__module__):
+        if not plain and not is_pfbench_module(type(value).__module__):
             raise InputError(f"isolated=True needs plain parameter values, not {name}={value!r}.")
     return RemoteMethod(build_method_and_schedule, kind.__module__, kind.__qualname__, parameters)
 
@@ -290,7 +290,7 @@ class _RemoteOracles(IndexSampling):
 
         def call(*args: Any) -> Any:
             answer = self._send_query(0, verb, args)
-            return _RemoteOracleResult(self, answer) if verb in KEPT else answer
+            return _RemoteHessiansOrTable(self, answer) if verb in KEPT else answer
 
         return call
 
@@ -305,7 +305,7 @@ class _RemoteOracles(IndexSampling):
         return content[0]
 
 
-class _RemoteOracleResult:
+class _RemoteHessiansOrTable:
     """Proxy of Hessians or a gradient table in the problem's process; each access is a message."""
 
     def __init__(self, oracles: _RemoteOracles, index: int) -> None:
@@ -335,7 +335,7 @@ def build_method_and_schedule(
     return cls(**parameters), "explicit"
 
 
-def serve(
+def serve_method(
     pipe: Connection, loop_threads: int, folder: str, build: Callable[..., Any], arguments: Any
 ) -> None:
     """Build a method in this child process, describe it, and run it on request."""

@@ -151,11 +151,11 @@ def _make(kind: Any, fields: dict[str, Any]) -> Any:
             Atoms.__init__(instance, (1, 1), 0)
         for name, value in fields.items():
             object.__setattr__(instance, name, tuple(value) if name == "shape" else value)
-    _check_parts_fit(instance)
+    _check_attributes_consistent(instance)
     return instance
 
 
-def _check_parts_fit(instance: Any) -> None:
+def _check_attributes_consistent(instance: Any) -> None:
     """Raise if the attributes of a decoded object do not fit together in type or shape."""
     if isinstance(instance, RankOne):
         _expect(_is_vector(instance.u), _is_vector(instance.v), type(instance.scale) is float)
@@ -286,19 +286,19 @@ class _PipeEnd:
         data = io.BytesIO(self.pipe.recv_bytes(self._most_bytes))
         head = data.read(int.from_bytes(data.read(8), "little"))
         turn, patterns, storages, content = json.loads(head)
-        self._begin_message(turn, patterns)
+        self._accept_turn_and_patterns(turn, patterns)
         for number, encoded in patterns:
-            shape, rows, bounds = decode(encoded, self._find_shared, data)
+            shape, rows, bounds = decode(encoded, self._get_or_create_shared, data)
             self._register(number, Pattern(shape, ObservedRows(*rows), bounds))
         for number, encoded in storages:
-            values = decode(encoded, self._find_shared, data)
+            values = decode(encoded, self._get_or_create_shared, data)
             parts = dict(zip(STORAGE, values, strict=True))
             check_iterate_storage(parts)
-            vars(self._find_shared("IterateStorage", number)).update(parts)
+            vars(self._get_or_create_shared("IterateStorage", number)).update(parts)
         self._modified = {}
-        return decode(content, self._find_shared, data)
+        return decode(content, self._get_or_create_shared, data)
 
-    def _begin_message(self, turn: int, patterns: list[Any]) -> None:
+    def _accept_turn_and_patterns(self, turn: int, patterns: list[Any]) -> None:
         """Take the number of a message that arrives from the other process."""
         self._turn = turn
 
@@ -317,7 +317,7 @@ class _PipeEnd:
         self._things[number] = obj  # kept, so that no other thing gets its id
         self._numbers[id(obj)] = number
 
-    def _find_shared(self, name: str, number: int) -> Any:
+    def _get_or_create_shared(self, name: str, number: int) -> Any:
         """Return the shared object with a number; a new one, unless it is a pattern."""
         kind = SHARED[name]
         if number not in self._things and kind is not Pattern:
@@ -361,7 +361,7 @@ class ProblemPipeEnd(_PipeEnd):
         self.owes_answer = True
         return message
 
-    def _begin_message(self, turn: int, patterns: list[Any]) -> None:
+    def _accept_turn_and_patterns(self, turn: int, patterns: list[Any]) -> None:
         """Refuse a message of another turn, and patterns, which nothing checks."""
         if turn != self._turn:
             raise ValueError("an answer out of turn")

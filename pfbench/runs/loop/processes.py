@@ -200,7 +200,7 @@ def confinement_sentence() -> str:
     return f"{'; '.join(_separated)}; none of your environment; at most {sizes}"
 
 
-def confine(folder: str, sentinel: int) -> None:
+def confine(folder: str, parent_sentinel: int) -> None:
     """Enter a folder, and give up all rights that the system lets a process give up.
 
     The process must have a single thread. Processes that it starts have the same limits. It can
@@ -211,7 +211,7 @@ def confine(folder: str, sentinel: int) -> None:
     ----------
     folder
         Folder with the untrusted code; it becomes the working folder.
-    sentinel
+    parent_sentinel
         File descriptor that is ready when the parent of the process has ended.
     """
     import resource  # Windows has no such module
@@ -234,7 +234,7 @@ def confine(folder: str, sentinel: int) -> None:
         has_namespaces = _enter_namespaces(kernel)
         kernel.prctl(_SUBREAPER, 1, 0, 0, 0)
         if child := os.fork():
-            _supervise(child, sentinel)
+            _supervise(child, parent_sentinel)
         kernel.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         is_read_only = has_namespaces and _make_all_but_folder_read_only(kernel, folder)
         has_no_socket = _drop_privileges_and_forbid_sockets(kernel)
@@ -280,15 +280,15 @@ def _list_descendants(ancestor: int) -> list[int]:
     return descendants
 
 
-def _supervise(child: int, sentinel: int) -> NoReturn:
+def _supervise(child: int, parent_sentinel: int) -> NoReturn:
     """Wait until child or parent ends, kill all descendants, and exit with the child's status."""
     status, ended = 0, 0
     with suppress(BaseException):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        os.closerange(0, sentinel)
-        os.closerange(sentinel + 1, 2**16)
+        os.closerange(0, parent_sentinel)
+        os.closerange(parent_sentinel + 1, 2**16)
         parent = select.poll()
-        parent.register(sentinel, select.POLLIN)
+        parent.register(parent_sentinel, select.POLLIN)
         while ended != child and not parent.poll(_POLL * 1000):
             ended, status = os.waitpid(-1, os.WNOHANG)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

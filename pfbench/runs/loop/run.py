@@ -14,7 +14,7 @@ from pfbench.base.escaping import html_fields
 from pfbench.base.names import brief_repr
 from pfbench.base.state import Point
 from pfbench.base.status import Status
-from pfbench.runs.loop.axes import check_column_name, draw_measure
+from pfbench.runs.loop.axes import check_column_exists, draw_measure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ COMPLETED = frozenset(status for status in Status if status.is_completed)
 NO_RESULT = frozenset({Status.ERROR, Status.DIVERGED})
 """Statuses of runs without a result: their final measures are not shown."""
 
-UNINFORMATIVE = frozenset(status for status in Status if status.is_void)
+UNINFORMATIVE = frozenset(status for status in Status if status.is_killed)
 """Statuses of runs that say nothing about their algorithm: any other run replaces them."""
 
 
@@ -249,8 +249,8 @@ def plot(
         raise InputError(
             f"the trace of {these_runs} has no {common_measure}: record one by solve(measures=...)."
         )
-    measure = check_column_name("measure", common[0] if measure is None else measure, common)
-    against = check_column_name("count", against, TRACE_COLUMNS)
+    measure = check_column_exists("measure", common[0] if measure is None else measure, common)
+    against = check_column_exists("count", against, TRACE_COLUMNS)
     problems = {run.problem for run in listed}
     curves = [
         dict(zip(run.columns, zip(*run.rows, strict=True), strict=True))

@@ -215,7 +215,7 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
     ----------
     words
         State words of the stream, then of each stream that can be spawned from it; see
-        `replacement_state_words`.
+        `state_words_hiding_seed`.
     """
 
     def __init__(self, words: Sequence[Sequence[int]]) -> None:
@@ -244,7 +244,7 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
         return [HiddenSeed([words]) for words in new]
 
 
-def replacement_state_words(seed: Any) -> list[list[int]]:
+def state_words_hiding_seed(seed: Any) -> list[list[int]]:
     """Return state words that replace a seed and its spawned seeds without revealing the seed."""
     parts = [seed, *np.random.SeedSequence(seed.entropy).spawn(MOST_SPAWNED)]
     return [part.generate_state(8).tolist() for part in parts]

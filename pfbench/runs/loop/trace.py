@@ -144,7 +144,7 @@ class Trace:
             return None, None
         try:
             lower, upper = result if isinstance(result, tuple) else (None, result)
-            lower, upper = _as_number(lower), _as_number(upper)
+            lower, upper = _check_number_or_none(lower), _check_number_or_none(upper)
         except Exception:
             wrong = f"the measure {name} returned {brief_repr(result)}, which is not a number"
             self.failure = self.failure or f"{wrong}, (lower, upper) or None"
@@ -154,7 +154,7 @@ class Trace:
         return lower, upper
 
 
-def _as_number(value: Any) -> float | None:
+def _check_number_or_none(value: Any) -> float | None:
     """Return a value of a measure as a number of Python, or None; raise if it is not a number."""
     value = value.item() if isinstance(value, np.ndarray | np.generic) else value
     return value if value is None or isinstance(value, int | float) else value.__float__()

@@ -13,7 +13,7 @@ from pfbench.algorithms.base import Algorithm as Kind
 from pfbench.algorithms.catalogue import ALGORITHMS, select_user_algorithm
 from pfbench.algorithms.catalogue import select_algorithm as named_algorithm
 from pfbench.base.checks import check_finite_array, check_integer, check_real
-from pfbench.base.constants import Constants, evaluate_formulas, is_constant_formula
+from pfbench.base.constants import Constants, evaluate_formulas, is_formula_in_constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
 from pfbench.base.selectors import FILE, Selector, strip_quotes
@@ -52,7 +52,7 @@ _TAKEN = frozenset({*TRACE_COLUMNS, *MEANING, "key", "seed"})
 
 
 @lru_cache(maxsize=4096)
-def check_selector(kind: str, text: str) -> str:
+def unquote_selector(kind: str, text: str) -> str:
     """Return a selector without surrounding quotes; raise if it names a component of another kind.
 
     Parameters
@@ -99,7 +99,7 @@ def select_problem(text: str) -> Problem:
     DataError
         If its data are missing or damaged.
     """
-    selector = Selector.parse(check_selector("problem", text))
+    selector = Selector.parse(unquote_selector("problem", text))
     if ":" not in selector.name:
         return build_problem(selector)
     return check_user_problem(selector, instantiate(selector))
@@ -142,7 +142,7 @@ def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
     InputError
         If a name is unknown, a parameter wrong, or the result is not an algorithm.
     """
-    selector = Selector.parse(check_selector("algorithm", text))
+    selector = Selector.parse(unquote_selector("algorithm", text))
     if ":" not in selector.name:
         return named_algorithm(selector)
     if selector.parameters.keys() & {"epsilon", "schedule"}:
@@ -151,12 +151,12 @@ def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
         theorem = isinstance(data, type) and issubclass(data, Kind)
         if theorem and "epsilon" not in data.parameters():
             return select_user_algorithm(data, selector)
-    if any(map(is_constant_formula, selector.parameters.values())):
+    if any(map(is_formula_in_constants, selector.parameters.values())):
         return UserAlgorithmChoice(selector)
     return load_user_algorithm(selector, _PARTS)
 
 
-def build_algorithm(text: str, constants: Constants) -> tuple[Algorithm, str]:
+def build_algorithm_and_schedule(text: str, constants: Constants) -> tuple[Algorithm, str]:
     """Return the algorithm that a text selects for the given constants, and its schedule's name."""
     chosen = select_algorithm(text)
     if isinstance(chosen, AlgorithmSpec):

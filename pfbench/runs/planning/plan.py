@@ -22,7 +22,11 @@ from pfbench.runs.loop.isolated import RemoteMethod
 from pfbench.runs.loop.resolved_run import ResolvedRun, resolve_run
 from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.loop.steps import random_stream
-from pfbench.runs.planning.name_resolution import build_algorithm, select_algorithm, select_problem
+from pfbench.runs.planning.name_resolution import (
+    build_algorithm_and_schedule,
+    select_algorithm,
+    select_problem,
+)
 from pfbench.runs.planning.name_resolution import select_measures as chosen_measures
 
 MOST_RUNS = 100_000
@@ -388,4 +392,6 @@ def _resolve(plan: PlannedRun, built_problem: BuiltProblem, folder: str = "") ->
 def _isolate(algorithm: str, problem: str, folder: str) -> RemoteMethod:
     """Return the algorithm of a selector, built in its own process; the last result is cached."""
     on = _build_or_reuse(problem)[0].problem
-    return RemoteMethod(build_algorithm, algorithm, on.constants(on.start()), folder=folder)
+    return RemoteMethod(
+        build_algorithm_and_schedule, algorithm, on.constants(on.start()), folder=folder
+    )

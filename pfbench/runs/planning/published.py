@@ -119,7 +119,7 @@ class CostUnit:
         of_figure = re.search(rf"\b{re.escape(self.location)}\b", ordering.source) is not None
         return self.location == ordering.location or of_figure
 
-    def weights_text(self, label: str) -> str:
+    def algorithm_weights_text(self, label: str) -> str:
         """Return the weights of the oracle calls of an algorithm as text, given its label."""
         return self.exceptions.get(label, self.weights)
 

@@ -18,7 +18,7 @@ from pfbench.base.errors import ErrorCollector, InputError
 from pfbench.base.names import check_names, unknown_name_error
 from pfbench.runs.loop.run import Stop, list_recorded_measures, trace_name
 from pfbench.runs.planning import published, spec_fields
-from pfbench.runs.planning.name_resolution import check_selector
+from pfbench.runs.planning.name_resolution import unquote_selector
 from pfbench.runs.planning.plan import check_run_count
 from pfbench.runs.planning.published import PublishedOrdering
 from pfbench.runs.planning.spec_fields import FieldEntry, Reader
@@ -38,7 +38,7 @@ from pfbench.runs.planning.study import (
     canonical_selector,
     recording_interval_as_int,
 )
-from pfbench.runs.planning.tune import Setting, TuningPlan
+from pfbench.runs.planning.tune import StudySetting, TuningPlan
 
 PAGE: Mapping[str, Reader[Any]] = MappingProxyType(
     {
@@ -196,7 +196,7 @@ def _fill_study(
     with errors():
         study = _with_tuning(location, study, fields)
     with errors():
-        _check_forms_and_units(location, study)
+        _check_variant_labels_and_units(location, study)
     orderings = []
     for number, ordering in enumerate(study.orderings, 1):
         with errors():
@@ -219,7 +219,7 @@ def _check_settings_and_run_count(location: str, fields: Mapping[str, Any]) -> N
 def _with_fields(study: Study, fields: Mapping[str, Any]) -> Study:
     """Return a study with its parsed fields, except for its tuning."""
     targets: tuple[Stop, ...] = fields.get("targets", ())
-    measures = [check_selector("measure", entry.text) for entry in fields.get("measures", ())]
+    measures = [unquote_selector("measure", entry.text) for entry in fields.get("measures", ())]
     measures = measures or ([targets[-1].measure] if targets else ["objective"])
     names, _ = list_recorded_measures(measures, targets[-1] if targets else None)
     memory = fields.get("memory_limit")
@@ -286,12 +286,12 @@ def _label_entries(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...
     )
 
 
-def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
+def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[StudySetting]:
     """Yield all combinations of a grid's values as settings, titled by the values that vary."""
     for chosen in product(*grid.values()):
         values = dict(zip(grid, chosen, strict=True))
         report = {name: value for name, value in values.items() if len(grid[name]) > 1}
-        yield Setting(setting_title(report), values)
+        yield StudySetting(setting_title(report), values)
 
 
 def _check_templates_and_unused_values(
@@ -344,7 +344,7 @@ def _count_runs(study: Study) -> int:
     return len(study.problems) * len(study.settings) * algorithms
 
 
-def _check_forms_and_units(location: str, study: Study) -> None:
+def _check_variant_labels_and_units(location: str, study: Study) -> None:
     """Raise if a method variant or cost unit names an unknown algorithm, or a weight is invalid.
 
     Raises

@@ -14,7 +14,7 @@ from pfbench.base.counts import COUNTED
 from pfbench.base.errors import ErrorCollector, InputError
 from pfbench.base.names import check_names
 from pfbench.runs.loop.run import Stop
-from pfbench.runs.planning.name_resolution import check_selector
+from pfbench.runs.planning.name_resolution import unquote_selector
 from pfbench.runs.planning.plan import check_run_count
 from pfbench.runs.planning.spec_text import (
     abbreviate,
@@ -22,7 +22,7 @@ from pfbench.runs.planning.spec_text import (
     placeholder_names,
     setting_title,
 )
-from pfbench.runs.planning.tune import Setting, TunedMethod
+from pfbench.runs.planning.tune import StudySetting, TunedMethod
 
 T = TypeVar("T")
 
@@ -179,10 +179,10 @@ def parse_grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
     return grid
 
 
-def parse_settings(field: str, value: Any) -> tuple[Setting, ...]:
+def parse_settings(field: str, value: Any) -> tuple[StudySetting, ...]:
     """Return the settings that a spec lists one by one."""
     noting = ErrorCollector()
-    settings: dict[str, Setting] = {}
+    settings: dict[str, StudySetting] = {}
     for k, row in enumerate(parse_tables(field, value), 1):
         with noting():
             values = {key: item for key, item in row.items() if key != "title"}
@@ -192,7 +192,7 @@ def parse_settings(field: str, value: Any) -> tuple[Setting, ...]:
             title = parse_text(f"{field} {k}: title", row.get("title", setting_title(values)))
             if title in settings:
                 raise InputError(f"{field} {k}: the title {title!r} appears twice.")
-            settings[title] = Setting(title, values)
+            settings[title] = StudySetting(title, values)
     noting.raise_collected()
     return tuple(settings.values())
 
@@ -227,7 +227,7 @@ def _parse_target(field: str, value: Any) -> Stop:
     target = parse_text(field, value)
     try:
         stop = Stop.parse(target)
-        return replace(stop, measure=check_selector("measure", stop.measure))
+        return replace(stop, measure=unquote_selector("measure", stop.measure))
     except InputError as error:
         raise InputError(f"{field} = {abbreviate(target)} is wrong: {error}") from None
 

@@ -135,7 +135,7 @@ def placeholder_names(template: str, *, location: str) -> set[str]:
     InputError
         If the braces are wrong; `location` is the location in the message.
     """
-    return {name for name, _ in _iterate_names_and_literals(template, location) if name}
+    return {name for name, _ in _split_at_placeholders(template, location) if name}
 
 
 def fill_template(
@@ -155,7 +155,7 @@ def fill_template(
     """
     parts: list[str] = []
     length = 0
-    for name, text in _iterate_names_and_literals(template, location):
+    for name, text in _split_at_placeholders(template, location):
         if name and name not in values:
             raise InputError(
                 f"{location}: {abbreviate(template)} names {{{name}}}, for which {values_source} has no values: "  # noqa: E501
@@ -171,7 +171,7 @@ def fill_template(
     return "".join(parts)
 
 
-def _iterate_names_and_literals(template: str, location: str) -> Iterator[tuple[str, str]]:
+def _split_at_placeholders(template: str, location: str) -> Iterator[tuple[str, str]]:
     """Yield a template's parts: (name, "") for a name in braces, ("", text) for other text."""
     end = 0
     for match in _PIECE.finditer(template):

@@ -18,12 +18,12 @@ from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import Stop
-from pfbench.runs.planning.name_resolution import check_selector
+from pfbench.runs.planning.name_resolution import unquote_selector
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.published import CostUnit, PublishedOrdering, parse_unit_costs
 from pfbench.runs.planning.spec_text import abbreviate, fill_template
 from pfbench.runs.planning.tune import (
-    Setting,
+    StudySetting,
     TunedMethod,
     TuningChoice,
     TuningPlan,
@@ -86,7 +86,7 @@ class Study:
     introduction: str
     problems: tuple[LabelledSelector, ...] = ()
     algorithms: tuple[LabelledSelector, ...] = ()
-    settings: tuple[Setting, ...] = (Setting("", {}),)
+    settings: tuple[StudySetting, ...] = (StudySetting("", {}),)
     seeds: tuple[int, ...] = (0,)
     measures: tuple[str, ...] = ()
     recorded_measures: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ class Study:
         return parse_unit_costs(
             location,
             fill_template(
-                unit.weights_text(label),
+                unit.algorithm_weights_text(label),
                 location=location,
                 values_source="the setting",
                 values=setting,
@@ -164,7 +164,7 @@ class Study:
         return self.targets[-1] if self.targets else None
 
     def plans_by_target(
-        self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
+        self, problem: LabelledSelector, algorithm: LabelledSelector, setting: StudySetting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
         """Return, for each target, the runs by which an algorithm is judged: one for each seed.
 
@@ -191,7 +191,7 @@ class Study:
         return {target: plan(trial.values, hardest[id(trial)]) for target, trial in best.items()}
 
     def all_plans(
-        self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
+        self, problem: LabelledSelector, algorithm: LabelledSelector, setting: StudySetting
     ) -> tuple[PlannedRun, ...]:
         """Return the planned runs of an algorithm on a problem at a setting, for all targets."""
         planned_runs = dict.fromkeys(self.plans_by_target(problem, algorithm, setting).values())
@@ -201,7 +201,7 @@ class Study:
         self,
         problem: LabelledSelector,
         algorithm: str,
-        setting: Setting,
+        setting: StudySetting,
         seeds: Sequence[int],
         tuned: Values,
         stop: Stop | None,
@@ -215,8 +215,8 @@ class Study:
             pairs = tuple((name, str(value)) for name, value in {**values, "seed": seed}.items())
             texts = _fill_templates(templates, pairs, location, giver)
             planned_run = PlannedRun(
-                check_selector("problem", canonical_selector(texts[0])),
-                check_selector("algorithm", canonical_selector(texts[1])),
+                unquote_selector("problem", canonical_selector(texts[0])),
+                unquote_selector("algorithm", canonical_selector(texts[1])),
                 seed,
                 self.recorded_measures,
                 recording_interval_as_int(location, texts[2]),
@@ -230,10 +230,10 @@ class Study:
 
     @cached_property
     def _choices_by_key(self) -> dict[tuple[str, ...], TuningChoice]:
-        return {choice.key: choice for choice in self.choices}
+        return {choice.key_without_target: choice for choice in self.choices}
 
     def iterate_trials(
-        self, problem: LabelledSelector, method: TunedMethod, setting: Setting
+        self, problem: LabelledSelector, method: TunedMethod, setting: StudySetting
     ) -> Iterator[tuple[Values, tuple[PlannedRun, ...]]]:
         """Yield each grid point to be tried for a method, with its runs on the search seeds.
 
@@ -251,7 +251,7 @@ class Study:
             seeds, stop = self.tune.seeds, self.tune.targets[-1]
             yield point, self._plan_runs(problem, method.selector, setting, seeds, point, stop)
 
-    def iterate_tuned_methods(self) -> Iterator[tuple[LabelledSelector, TunedMethod, Setting]]:
+    def iterate_tuned_methods(self) -> Iterator[tuple[LabelledSelector, TunedMethod, StudySetting]]:
         """Yield each tuned method on each problem at each setting."""
         for setting, problem, method in product(self.settings, self.problems, self.tuned_methods):
             yield problem, method, setting

@@ -69,7 +69,7 @@ def move_to_front(suite: Spec, labels: Collection[str]) -> Spec:
     return suite.map_studies(lambda study: replace(study, algorithms=ordered))
 
 
-def drop_methods_without_trials(
+def drop_methods_missing_any_trial(
     suite: Spec, kept_labels: Collection[str], available: AvailableRuns
 ) -> Spec:
     """Return a suite without the tuned methods for which a trial run is missing.
@@ -83,13 +83,13 @@ def drop_methods_without_trials(
         method.tuned_label: tuning_trial_runs(suite, [method.tuned_label])
         for method in tune.methods
     }
-    complete = _labels_with_runs(trials, kept_labels, available)
+    complete = _labels_complete_or_kept(trials, kept_labels, available)
     methods = tuple(method for method in tune.methods if method.tuned_label in complete)
     left = replace(tune, methods=methods) if methods else None
     return suite.map_studies(lambda study: replace(study, tune=left))
 
 
-def drop_methods_without_runs(
+def drop_methods_missing_any_run(
     suite: Spec, kept_labels: Collection[str], available: AvailableRuns
 ) -> Spec:
     """Return a suite without the methods for which a run is missing.
@@ -97,10 +97,12 @@ def drop_methods_without_runs(
     Methods with labels in `kept_labels` stay.
     """
     plans = {label: suite_runs(suite, [label]) for label in suite.study.labels}
-    return restrict_to_labels(suite, _labels_with_runs(plans, kept_labels, available))
+    return restrict_untuned_to_labels(
+        suite, _labels_complete_or_kept(plans, kept_labels, available)
+    )
 
 
-def _labels_with_runs(
+def _labels_complete_or_kept(
     plans: Mapping[str, set[PlannedRun]], kept_labels: Collection[str], available: AvailableRuns
 ) -> set[str]:
     """Return the labels whose planned runs are all available, and those in `kept_labels`."""
@@ -109,10 +111,10 @@ def _labels_with_runs(
     return {label for label in plans if label in kept_labels or plans[label] <= existing}
 
 
-def restrict_to_labels(suite: Spec, labels: Collection[str]) -> Spec:
+def restrict_untuned_to_labels(suite: Spec, labels: Collection[str]) -> Spec:
     """Return a suite that has only the algorithms with these labels, and all tuned methods.
 
-    `drop_methods_without_trials` removes tuned methods, which are in the plan of the tuning.
+    `drop_methods_missing_any_trial` removes tuned methods, which are in the plan of the tuning.
     """
     selectors = tuple(entry for entry in suite.study.algorithms if entry.label in labels)
     return suite.map_studies(lambda study: replace(study, algorithms=selectors))
@@ -182,7 +184,9 @@ def add_candidate(
     if interface is None:
         interface = read_method_interface(selector.name)
     required = _values_for_missing_parameters(selector, interface, suite.candidate)
-    values = _fill_templates({**interface.defaults, **selector.texts, **required}, required)
+    values = _fill_names_except_tuned(
+        {**interface.defaults, **selector.texts, **required}, required
+    )
     tried = {name: value for name, value in values.items() if isinstance(value, list)}
     if not tried:
         label = _make_unused_label(label, study.labels)
@@ -217,7 +221,9 @@ def _values_for_missing_parameters(
     return {name: available[name] for name in interface.required_parameters if name in lacking}
 
 
-def _fill_templates(values: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
+def _fill_names_except_tuned(
+    values: Mapping[str, Any], templates: dict[str, Any]
+) -> dict[str, Any]:
     """Replace the names in braces in parameters by values, except names whose value is a list.
 
     A list means that the name is that of a tuned parameter.
@@ -235,7 +241,7 @@ def _fill_templates(values: Mapping[str, Any], parameters: dict[str, Any]) -> di
 
     return {
         name: fill(name, parameter) if isinstance(parameter, str) else parameter
-        for name, parameter in parameters.items()
+        for name, parameter in templates.items()
     }
 
 

@@ -14,7 +14,7 @@ from itertools import product
 from math import gcd, prod
 from typing import Any
 
-from pfbench.base.constants import is_constant_formula
+from pfbench.base.constants import is_formula_in_constants
 from pfbench.runs.loop.run import Stop
 
 Values = Mapping[str, Any]
@@ -25,7 +25,7 @@ TUNED = ", tuned"
 
 
 @dataclass(frozen=True)
-class Setting:
+class StudySetting:
     """Setting of a study: the values that replace names in braces in the spec, and a title.
 
     The title may be empty if the study has a single setting.
@@ -204,7 +204,7 @@ class TuningChoice:
         return excesses
 
     @property
-    def key(self) -> tuple[str, ...]:
+    def key_without_target(self) -> tuple[str, ...]:
         """Key by which a study looks up the choice."""
         return choice_key(self.problem_selector, self.method_selector, self.setting_values)
 
@@ -226,7 +226,7 @@ def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | No
     64. Integers remain integers and at least 1. Multiples of a constant, as 10/L and 1/L, remain
     multiples of it. A grid of a single value, of zero, of other texts or of flags has no edges.
     """
-    units = {_operator_and_constant(item) for item in tried if isinstance(item, str)}
+    units = {_text_after_number(item) for item in tried if isinstance(item, str)}
     if len(units) == 1 and all(isinstance(item, str) for item in tried) and units != {""}:
         (unit,) = units
         multiples = [float(item.removesuffix(unit)) for item in tried]
@@ -248,11 +248,11 @@ def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | No
     return round(further) if further >= 1 and round(further) != value else None
 
 
-def _operator_and_constant(text: str) -> str:
+def _text_after_number(text: str) -> str:
     """Return the part after the number in a multiple of a constant, e.g. "/L" for "3/L".
 
     A root of constants counts as a constant, as in 0.1*sqrt(2*delta/L_norm). The result is "" for
     any other text.
     """
     match = re.fullmatch(r"[0-9]+(?:\.[0-9]*)?([*/](?:sqrt\([^()]*\)|[A-Za-z]\w*))", text)
-    return match[1] if match and is_constant_formula(text) else ""
+    return match[1] if match and is_formula_in_constants(text) else ""

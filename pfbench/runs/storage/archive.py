@@ -21,7 +21,7 @@ from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import atomic_write
-from pfbench.runs.storage.damage import DamagedFileError, check_size, open_file
+from pfbench.runs.storage.damage import DamagedFileError, check_size, open_regular_file
 from pfbench.runs.storage.field_types import FIELDS, table
 from pfbench.runs.storage.serialization import decode_json, refuse_damaged
 
@@ -69,7 +69,7 @@ _MOST_LISTED = 2**24
 _MORE = "there are bytes before or after the zip content"
 
 
-def is_valid_member_name(name: str) -> bool:
+def is_valid_data_file_name(name: str) -> bool:
     """Return whether an archive may contain a data file of this name."""
     return re.fullmatch(_READ, name) is not None
 
@@ -118,7 +118,7 @@ class Archive:
     def __init__(self, data: bytes, path: Path) -> None:
         self.path, self.data = path, data
         with self._refuse_errors():
-            _check_zip_file_list(data)
+            _check_zip_list_size_and_position(data)
             self._zip = zipfile.ZipFile(io.BytesIO(data))
             entries = self._zip.infolist()
             if len(entries) > MOST_FILES:
@@ -219,7 +219,7 @@ def open_archive(path: Path) -> Archive:
         If the file is missing, damaged or too large, or is not an archive of pfbench.
     """
     try:
-        with open_file(path) as file:
+        with open_regular_file(path) as file:
             check_size(file, MOST_BYTES)
             data = file.read(MOST_BYTES + 1)
     except DamagedFileError as damage:
@@ -231,7 +231,7 @@ def open_archive(path: Path) -> Archive:
     return Archive(data, path)
 
 
-def _check_zip_file_list(data: bytes) -> None:
+def _check_zip_list_size_and_position(data: bytes) -> None:
     """Raise if the list of files in a zip file is too long, or is not at the end of the file."""
     end = data[-22:]
     if not end.startswith(_END) or data[-42:-38] == _END_OF_LARGE:

@@ -24,7 +24,7 @@ from typing import Any
 from threadpoolctl import threadpool_info
 
 from pfbench.base.errors import WorkerDied
-from pfbench.base.user_code import is_builtin
+from pfbench.base.user_code import is_pfbench_module
 from pfbench.kernels.numba_compilation import thread_count
 
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
@@ -105,7 +105,7 @@ def content_key(content: Mapping[str, Any], source: str, environment: Mapping[st
 def source_digest(modules: frozenset[str]) -> str:
     """Return a hash of the source of all modules that the given modules can reach by imports."""
     digest = hashlib.sha256()
-    for name, path in sorted(find_reachable_files(modules).items()):
+    for name, path in sorted(reachable_files_by_module(modules).items()):
         digest.update(f"{name}\n".encode())
         digest.update(Path(path).read_bytes())
     return digest.hexdigest()
@@ -115,7 +115,7 @@ _loaded = cache(source_digest)
 """`source_digest` when this process first used the modules, which Python imports once."""
 
 
-def check_source(note: Mapping[str, Any]) -> None:
+def check_worker_source(note: Mapping[str, Any]) -> None:
     """Raise if this worker's source of the modules in `note` differs from the digest in `note`.
 
     An engine checks pfbench's own source. User modules may differ from machine to machine, or may
@@ -135,7 +135,7 @@ def check_source(note: Mapping[str, Any]) -> None:
         return
     modules = frozenset(note["modules"])
     if _loaded(modules) != note["digest"]:
-        user_modules = ", ".join(sorted(name for name in modules if not is_builtin(name)))
+        user_modules = ", ".join(sorted(name for name in modules if not is_pfbench_module(name)))
         raise WorkerDied(
             f"a worker and its parent process have different versions of {user_modules}, or of a "
             "module imported by these: install the same version for both, and restart them"
@@ -158,7 +158,7 @@ def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
     return {"modules": sorted(modules), "digest": digest}
 
 
-def find_reachable_files(modules: frozenset[str]) -> dict[str, str]:
+def reachable_files_by_module(modules: frozenset[str]) -> dict[str, str]:
     """Return the source files that some modules reach by static imports, by module name.
 
     Three kinds of modules are followed: those of pfbench, those of the packages of `modules`, and
@@ -169,20 +169,20 @@ def find_reachable_files(modules: frozenset[str]) -> dict[str, str]:
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name in paths or _is_outside_root_packages(name, roots):
+        if name in paths or _is_library_outside_roots(name, roots):
             continue
         path = _source(name)
         if path is None or (name.partition(".")[0] not in roots and _is_library_file(path)):
             continue
         paths[name] = path
         waiting += _imports(name, path, Path(path).stat().st_mtime_ns, roots)
-        if not is_builtin(name):
+        if not is_pfbench_module(name):
             # What a package's own file does to its modules; pfbench's only name what there is.
             waiting += [name.rpartition(".")[0]] if "." in name else []
     return paths
 
 
-def _is_outside_root_packages(name: str, roots: frozenset[str]) -> bool:
+def _is_library_outside_roots(name: str, roots: frozenset[str]) -> bool:
     """Return whether a module is part of Python or of an installed package not in `roots`.
 
     Only the first part of the name is looked up: looking up more would import packages.
@@ -222,7 +222,7 @@ def _imports(name: str, path: str, mtime_ns: int, roots: frozenset[str]) -> tupl
     """Return the names that a file imports, cached until the file's modification time changes."""
     package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
     names: list[str] = []
-    for node in _import_statements(path, mtime_ns, is_builtin(name)):
+    for node in _import_statements(path, mtime_ns, is_pfbench_module(name)):
         if isinstance(node, ast.ImportFrom):
             names += _list_imports(node, package, roots)
         else:
@@ -250,7 +250,7 @@ def _import_statements(
 
 def _modules_of_lazy_names(package: str) -> Mapping[str, str]:
     """Return a dict from each lazily loaded name of a package of pfbench to its module."""
-    if not is_builtin(package):  # to look for its source would import the packages above it
+    if not is_pfbench_module(package):  # to look for its source would import the packages above it
         return {}
     path = _source(package)
     if path is None or not path.endswith("__init__.py"):
@@ -281,7 +281,7 @@ def _list_imports(node: ast.ImportFrom, package: str, roots: frozenset[str]) -> 
         base = ".".join([*parent, base] if base else parent)
     for alias in node.names:
         inner = f"{base}.{alias.name}"
-        if not _is_outside_root_packages(base, roots) and _source(inner):
+        if not _is_library_outside_roots(base, roots) and _source(inner):
             yield inner
         else:
             yield base

@@ -103,7 +103,7 @@ _KINDS = {
 }
 
 
-def open_file(path: Path | str) -> BinaryIO:
+def open_regular_file(path: Path | str) -> BinaryIO:
     """Open a regular file for reading; raise for anything else, as opening it might block.
 
     Raises

@@ -98,10 +98,10 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
     connection = _connect(path, mode.partition(" ")[0])
     try:
         if mode == _SHARED and is_new and not _is_on_network(path.parent):
-            _set_journal(connection, "WAL")
+            _retry_journal_mode(connection, "WAL")
         elif mode == _EXCLUSIVE:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            _set_journal(connection, "DELETE")
+            _retry_journal_mode(connection, "DELETE")
             connection.execute("PRAGMA locking_mode = NORMAL")
         _create_or_check_tables(connection, path)
         if mode == _SHARED:
@@ -128,13 +128,13 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
-def connect_raw(path: Path) -> sqlite3.Connection:
+def open_damaged_database(path: Path) -> sqlite3.Connection:
     """Open a damaged file as far as possible, without checking its tables."""
     _check_regular(path)
     return _connect(path, "mode=rw")
 
 
-def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
+def _retry_journal_mode(connection: sqlite3.Connection, mode: str) -> None:
     """Set the journal mode; retry while another process is setting it, too.
 
     SQLite itself does not wait in this case.
@@ -200,7 +200,7 @@ def has_leftover_journal(path: Path) -> bool:
     return False
 
 
-def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
+def lock_or_share(folder: Path) -> tuple[BinaryIO | None, bool]:
     """Acquire a lock on a store; return the lock, and whether no other process holds a lock.
 
     The lock is exclusive if no other process holds one, and shared otherwise. If the system offers
@@ -227,7 +227,7 @@ class OpenDatabase:
 
     def __init__(self, path: Path) -> None:
         self.process = os.getpid()
-        lock, is_alone = lock_folder(path.parent)
+        lock, is_alone = lock_or_share(path.parent)
         try:
             was_killed = is_alone and has_leftover_journal(path)
             self.connection = open_database(path)

@@ -26,7 +26,7 @@ from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
-from pfbench.runs.planning.tune import Setting
+from pfbench.runs.planning.tune import StudySetting
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.entry_list import Row
 from pfbench.runs.storage.serialization import INTEGERS, StoredTrace, decode_metadata
@@ -69,7 +69,7 @@ def run_names(spec: Spec) -> Mapping[Planned, RunNaming]:
     return names
 
 
-def _iterate_labelled_runs(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]:
+def _iterate_labelled_runs(study: Study) -> Iterator[tuple[StudySetting, str, PlannedRun]]:
     """Yield all runs that a study may have, with their settings and labels."""
     parts = product(study.settings, study.problems, study.algorithms)
     for setting, problem, algorithm in parts:

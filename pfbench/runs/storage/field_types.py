@@ -94,10 +94,10 @@ _TYPES: Mapping[str, Type] = {
 """Types of ``fields.toml`` by name."""
 
 
-def _parse_type(form: Any) -> Type:
+def _parse_field_type(form: Any) -> Type:
     """Return a type, given its name or its table of fields in ``fields.toml``."""
     if isinstance(form, dict):
-        fields = {name: _parse_type(kind) for name, kind in form.items()}
+        fields = {name: _parse_field_type(kind) for name, kind in form.items()}
         return lambda value: (
             value is None
             or (
@@ -108,7 +108,7 @@ def _parse_type(form: Any) -> Type:
         )
     if form in _TYPES:
         return _TYPES[form]
-    inner = _parse_type(form[:-1] if form.endswith("?") else form[1:-1])
+    inner = _parse_field_type(form[:-1] if form.endswith("?") else form[1:-1])
     if form.endswith("?"):
         return lambda value: value is None or inner(value)
     if form.endswith("]"):
@@ -117,14 +117,14 @@ def _parse_type(form: Any) -> Type:
 
 
 FIELDS: Mapping[str, dict[str, Type]] = {
-    title: {name: _parse_type(form) for name, form in fields.items()}
+    title: {name: _parse_field_type(form) for name, form in fields.items()}
     for title, fields in tomllib.loads(
         Path(__file__).with_name("fields.toml").read_text(encoding="utf-8")
     ).items()
 }
 """Types of the fields of entries and archives, as in ``fields.toml``."""
 
-_ENVIRONMENT = _parse_type("{text}")
+_ENVIRONMENT = _parse_field_type("{text}")
 
 # --- checks ---------------------------------------------------------------------------------------
 

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.base.files import flush_folder_to_disk, translate_os_errors
+from pfbench.base.files import as_storage_errors, flush_folder_to_disk
 from pfbench.base.selectors import replace_file_by_module
-from pfbench.base.user_code import is_builtin
+from pfbench.base.user_code import is_pfbench_module
 from pfbench.runs.loop.run import UNINFORMATIVE, Run
 from pfbench.runs.storage.content_keys import source_digest
 from pfbench.runs.storage.damage import KIND_ORDER, DamagedFileError, DamageReport
 from pfbench.runs.storage.database import (
     NAME,
     DamagedStoreError,
-    connect_raw,
-    lock_folder,
+    lock_or_share,
+    open_damaged_database,
     translate_errors,
 )
 from pfbench.runs.storage.field_types import list_type, text
@@ -73,7 +73,7 @@ def check_entries(
     except DamagedStoreError as error:
         wrong = str(error)
     if wrong:
-        aside = salvage(store) if repair else None
+        aside = salvage_and_move(store) if repair else None
         reports.append(DamageReport("file", store.path.name, "unreadable", wrong, aside))
         if not repair:
             return 0, reports
@@ -102,7 +102,7 @@ def _check_each(
 # --- repairing ------------------------------------------------------------------------------------
 
 
-def salvage(store: Store) -> str:
+def salvage_and_move(store: Store) -> str:
     """Write the readable part of a damaged store to a new file, and quarantine the old one.
 
     Damaged entries remain in the old file.
@@ -118,7 +118,7 @@ def salvage(store: Store) -> str:
         If another process has the store open, or the disk does not let it be written.
     """
     store.close()
-    lock, alone = lock_folder(store.folder)
+    lock, alone = lock_or_share(store.folder)
     try:
         if lock is not None and not alone:
             raise StorageError(
@@ -126,7 +126,7 @@ def salvage(store: Store) -> str:
             )
         subject = f"the repaired store {store.folder}"
         with (
-            translate_os_errors(subject),
+            as_storage_errors(subject),
             TemporaryDirectory(prefix=".repair-", dir=store.folder) as temporary,
         ):
             new = Store(temporary)
@@ -136,7 +136,7 @@ def salvage(store: Store) -> str:
                         decode_metadata(record)
                         batch.add(record)
             new.close()
-            aside = _move_aside(store.path)
+            aside = _move_to_damaged_folder(store.path)
             os.replace(new.path, store.path)
             flush_folder_to_disk(store.folder)
     finally:
@@ -148,7 +148,7 @@ def salvage(store: Store) -> str:
 def _readable_rows(path: Path) -> Iterator[tuple[object, ...]]:
     """Yield the readable rows of a damaged file: from both ends, then one by one in between."""
     try:
-        connection = connect_raw(path)
+        connection = open_damaged_database(path)
     except (sqlite3.DatabaseError, UnicodeDecodeError):
         return
     with closing(connection):
@@ -175,7 +175,7 @@ def _readable_rows(path: Path) -> Iterator[tuple[object, ...]]:
                 yield from connection.execute(query, (number,)).fetchall()
 
 
-def _move_aside(path: Path) -> Path:
+def _move_to_damaged_folder(path: Path) -> Path:
     """Move a file, with its journal files, to a new name in the folder of damaged files."""
     folder = path.parent / ASIDE
     folder.mkdir(exist_ok=True)
@@ -193,7 +193,7 @@ def _move_aside(path: Path) -> Path:
 
 @dataclass(frozen=True)
 class GarbageReport:
-    """Result of `collect_garbage`: removed (or, in a dry run, removable) and retained entries.
+    """Entries that `remove_outdated_entries` removed (or, in a dry run, could remove) or retained.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class GarbageReport:
     retained: Mapping[str, int]
 
 
-def collect_garbage(
+def remove_outdated_entries(
     store: Store, *, dry_run: bool = False, progress: Progress = lambda: None
 ) -> GarbageReport:
     """Remove the entries that were computed with an outdated version of pfbench's source.
@@ -261,7 +261,7 @@ def _garbage_collection_status(
     if not isinstance(note, Mapping) or not list_type(text)(note.get("modules")):
         return "unnoted"
     modules = frozenset(note["modules"])
-    if not all(map(is_builtin, modules)):
+    if not all(map(is_pfbench_module, modules)):
         return "own"
     return "current" if sources(modules) == note.get("digest") else "outdated"
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import require_pyarrow
-from pfbench.runs.storage.damage import KEY, DamagedFileError, DamageReport, open_file
+from pfbench.runs.storage.damage import KEY, DamagedFileError, DamageReport, open_regular_file
 from pfbench.runs.storage.serialization import (
     Record,
     column_dtype,
@@ -77,7 +77,7 @@ def _read_or_report(kind: str, name: str, read: Callable[..., Record], *argument
 
 
 def _read_row(kind: str, path: Path) -> Record:
-    with open_file(path) as file:
+    with open_regular_file(path) as file:
         header = decode_json(file.read(_MOST_BYTES))
     text = json.dumps(header["row"], sort_keys=True, allow_nan=False)
     if header["key"] != path.stem or header["sha256"] != hashlib.sha256(text.encode()).hexdigest():
@@ -89,7 +89,7 @@ def _read_row(kind: str, path: Path) -> Record:
 def _read_run(path: Path) -> Record:
     import pyarrow.parquet as pq
 
-    with open_file(path) as file:
+    with open_regular_file(path) as file:
         parquet = pq.ParquetFile(file, page_checksum_verification=True)
         metadata = parquet.metadata
         groups = map(metadata.row_group, range(metadata.num_row_groups))
@@ -110,7 +110,7 @@ def _read_runs_of_segment(folder: Path, skipped_keys: Collection[str]) -> Iterat
     import pyarrow.parquet as pq
 
     with refuse_damaged("unreadable"):
-        with open_file(folder / "manifest.json") as file:
+        with open_regular_file(folder / "manifest.json") as file:
             manifest = decode_json(file.read(_MOST_BYTES).partition(b"\n")[2])
         groups = [(number, part) for number, part in manifest["groups"]]
         names = ["runs", *(f"trace-{k}" for k in range(len(manifest["traces"])))]

@@ -21,7 +21,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import find_changed_existing_file
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.status import Status
-from pfbench.base.user_code import is_builtin
+from pfbench.base.user_code import is_pfbench_module
 from pfbench.runs.loop.isolated import as_json_parameters
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.trace import finite_or_none
@@ -116,7 +116,7 @@ def is_anytime(algorithm: Any) -> bool:
     the class.
     """
     kind = type(algorithm)
-    statement = is_builtin(kind.__module__) or "anytime" in vars(kind)
+    statement = is_pfbench_module(kind.__module__) or "anytime" in vars(kind)
     return statement and bool(getattr(algorithm, "anytime", False))
 
 
@@ -262,7 +262,9 @@ class ContainingRunIndex:
         existing = {"family": keys.family, "key": keys.key, "limits": keys.limits}
         self._take(run.as_json() | existing)
 
-    def find_containing_run(self, plan: PlannedRun, keys: RunKeys) -> tuple[StoredRun, str] | None:
+    def find_stored_or_cut_run(
+        self, plan: PlannedRun, keys: RunKeys
+    ) -> tuple[StoredRun, str] | None:
         """Return a stored run, cut to the limits of a plan, and the text "stored" or "cut".
 
         The text is "stored" if the limits make no difference, "cut" if the run is a part of the

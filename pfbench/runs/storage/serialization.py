@@ -337,7 +337,7 @@ def _read_trace(shape: Any, packed: bytes) -> StoredTrace:
     if not isinstance(shape, dict) or not count(shape.get("rows")):
         raise DamagedFileError("incomplete", "its field trace is missing or of a wrong type")
     names, rows = shape.get("columns", []), shape["rows"]
-    list_stored_columns(names)
+    list_columns_before_measures(names)
     if rows * len(names) > MOST_NUMBERS:
         raise DamagedFileError("too large", f"{rows:,} rows of {len(names):,} columns")
     size = 8 * rows * len(names)
@@ -355,7 +355,7 @@ def trace_with_all_columns(names: Sequence[str], words: "np.ndarray[Any, Any]") 
     DamagedFileError
         If these are not the columns of a trace.
     """
-    stored = list_stored_columns(names)
+    stored = list_columns_before_measures(names)
     if len(stored) == len(TRACE_COLUMNS):
         return StoredTrace(names, words)
     all_names = (*TRACE_COLUMNS, *names[len(stored) :])
@@ -364,7 +364,7 @@ def trace_with_all_columns(names: Sequence[str], words: "np.ndarray[Any, Any]") 
     return StoredTrace(all_names, complete)
 
 
-def list_stored_columns(names: Any) -> Sequence[str]:
+def list_columns_before_measures(names: Any) -> Sequence[str]:
     """Return the stored columns of a trace that precede its measures, given all stored columns.
 
     Counts that are not stored are 0; all other columns before the measures are always stored.

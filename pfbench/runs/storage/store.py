@@ -159,7 +159,7 @@ class Store:
         StorageError
             If the disk is full or the store cannot be written; entries stored before remain.
         """
-        self.write([run_record(check_key(key), run, environment, notes)])
+        self.write([run_record(check_key_characters(key), run, environment, notes)])
 
     def put_row(
         self, kind: str, key: str, row: Mapping[str, Any], notes: Mapping[str, Any] | None = None
@@ -179,7 +179,7 @@ class Store:
             raise InputError(f"the row of {kind} {key} is not valid JSON ({error}).") from error
         except DamagedFileError as error:
             raise InputError(f"the row of {kind} {key} is not valid ({error}).") from error
-        self.write([make_record(kind, check_key(key), meta)])
+        self.write([make_record(kind, check_key_characters(key), meta)])
 
     def write(self, records: Sequence[Record]) -> None:
         """Write entries in one transaction; each replaces the stored entry of its key.
@@ -252,7 +252,7 @@ class Store:
 
     def read(self, kind: str, key: str) -> Record | None:
         """Return the row of an entry without checking it; None if there is no such entry."""
-        check_key(key)
+        check_key_characters(key)
         with self._mutex, translate_errors(self.path):
             return self._find(kind, key)
 
@@ -408,7 +408,7 @@ def has_store(folder: Path) -> bool:
     return os.path.lexists(folder / NAME)
 
 
-def check_key(key: str) -> str:
+def check_key_characters(key: str) -> str:
     """Raise unless a key consists of 8 to 128 letters, digits, hyphens and underscores.
 
     Raises

@@ -72,7 +72,7 @@ def replay_entry_exactly(
     result = case.evaluate_ratio(entry.seed, 0, limit)
     if not isinstance(result.ratio, Number):
         raise Inexact("the ratio measured/bound is a float, not an exact number")
-    if not problem.has_optimal_minimiser:
+    if not problem.is_minimiser_optimal_or_unknown:
         raise Skip("the stated minimiser of the instance is not optimal")
     return result, problem
 

@@ -17,7 +17,7 @@ from pfbench.verification.falsify.confirmation import confirm_entry, describe_er
 from pfbench.verification.falsify.genomes import Entry
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
 from pfbench.verification.falsify.script import compose_and_run_script
-from pfbench.verification.falsify.search import MARGIN, SavedSearch, Search, estimate_step_count
+from pfbench.verification.falsify.search import MARGIN, SavedSearch, Search, estimate_method_steps
 from pfbench.verification.falsify.statement import (
     SearchedStatement,
     list_statements,
@@ -89,7 +89,7 @@ def search_claim(
         statement, share = statements[len(file.reports)], seconds / len(statements)
         search = Falsification(statement, *limits, seconds=share, patience=patience, file=file)
         file.reports.append(search.run())
-        file.write(None)
+        file.write_with_reports(None)
     best = max(file.reports, key=lambda item: (bool(item), item.verdict != REFUSED, item.ratio))
     return replace(best, seconds=monotonic() - start, lint=list_wording_remarks(statements))
 
@@ -103,15 +103,15 @@ class Falsification(Search):
     reason: str = ""
     complete: bool = True
 
-    def _set_deadline(self, share: float) -> None:
+    def _set_deadline(self, time_share: float) -> None:
         """Set the deadline to a share of the time limit, counted from the start of the search."""
-        self.deadline = self.start + share * self.seconds * self.patience
+        self.deadline = self.start + time_share * self.seconds * self.patience
 
     def run(self) -> SearchReport:
         """Search for a counterexample; return it, or a report on the search if none is found."""
         self.file.restore(self)
         self._set_deadline(0.7)
-        while self.work < estimate_step_count(0.6 * self.seconds) and monotonic() < self.deadline:
+        while self.work < estimate_method_steps(0.6 * self.seconds) and monotonic() < self.deadline:
             self.file.save(self, monotonic() - self.start)
             entry = self.try_next_genome()
             if self.evaluations > 300 and not self.pools:
@@ -152,7 +152,7 @@ class Falsification(Search):
         small = self.shrink(entry, share * self.seconds, min_ratio)
         attempts: list[Any] = [(tried, None) for tried in dict.fromkeys((small, entry))]
         if is_mean:
-            runs = estimate_step_count(0.2 * self.seconds) // max(small.T, 1)
+            runs = estimate_method_steps(0.2 * self.seconds) // max(small.T, 1)
             entropy = (self.seed, 5252, self.unconfirmed + 1, self.evaluations)
             attempts.append((small, (entropy, max(200, min(_MAX_RUNS, runs)))))
         for tried, mean_test in attempts:
@@ -197,7 +197,7 @@ def _describe_ratio(statement: SearchedStatement, entry: Entry) -> dict[str, Any
 
 
 def _make_counterexample(
-    statement: SearchedStatement, entry: Entry, record: Mapping[str, Any], end: float
+    statement: SearchedStatement, entry: Entry, record: Mapping[str, Any], deadline: float
 ) -> Counterexample:
     """Return a confirmed counterexample, with a script if one can be run before `deadline`.
 
@@ -213,7 +213,7 @@ def _make_counterexample(
         assumptions={k: "allowed" if k in allowed else "computed" for k in statement.conditions},
     )
     try:
-        seconds = max(2.0, end - monotonic())
+        seconds = max(2.0, deadline - monotonic())
         text, printed = compose_and_run_script(statement, counterexample, seconds)
     except Exception as error:  # without a script it is still confirmed
         return replace(counterexample, reason=describe_error(error))

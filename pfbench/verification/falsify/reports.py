@@ -170,7 +170,7 @@ class Counterexample(SearchReport):
         facts = {"measured   ": self.quantity, "constants  ": constants, "assumptions": assumptions}
         location = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
         text = self.script or "\n".join(
-            list_instance_lines(build_problem(parse_genome(dict(self.instance))))
+            list_instance_code_lines(build_problem(parse_genome(dict(self.instance))))
         )
         formula, T = _FORMULAS[self.instance["family"]], self.horizon or "the claim's"
         parts = [f"{name} = {a or b}" for name, a, b in _INSTANCE_CODE.findall(text)]
@@ -234,7 +234,7 @@ def format_literal(value: Any) -> str:
     return f"math.sqrt({square})" if math.sqrt(square) == number else repr(number)
 
 
-def list_instance_lines(problem: Any) -> list[str]:
+def list_instance_code_lines(problem: Any) -> list[str]:
     """Return lines of Python code that define the arrays and numbers of a problem."""
     body, arrays = problem.set, {"start": problem.x_0, "x_star": problem.minimiser}
     lines = [f"n = {problem.n}"]

@@ -12,7 +12,11 @@ from typing import Any
 
 from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import parse_genome
-from pfbench.verification.falsify.reports import Counterexample, format_literal, list_instance_lines
+from pfbench.verification.falsify.reports import (
+    Counterexample,
+    format_literal,
+    list_instance_code_lines,
+)
 from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem
 from pfbench.verification.falsify.statement import SearchedStatement
 
@@ -69,12 +73,12 @@ def _compose_script(statement: SearchedStatement, counterexample: Counterexample
     seed = "None" if statement.is_deterministic else counterexample.run_seed
     end = blocks[-1].replace("@rng", f"np.random.default_rng({seed})")
     end, fixed = end.replace("@t", str(counterexample.t)), {"@sources": sources, "@setup": setup}
-    numbers = list_instance_lines(problem)
+    numbers = list_instance_code_lines(problem)
     if (
         "gradient_mapping_sq" in _list_template_tags(counterexample, case)
         and problem.set.kind != "none"
     ):
-        numbers.append(f"lam = {format_literal(problem.lam)}")
+        numbers.append(f"lam = {format_literal(problem.gradient_mapping_step)}")
     blocks = [head, *numbers, *(fixed.get(block, block) for block in blocks[2:-1]), end]
     fixed_blocks = (head, sources, setup, end)
     for _ in blocks:
@@ -154,7 +158,7 @@ def _compose_parameter_assignments(counterexample: Counterexample, case: Any, so
     else:
         values = vars(constants)
     fields = {k: v for k, v in vars(case.algorithm).items() if f"self.{k}" in sources}
-    c, a, T = join(values), join(case.claim_parameters), case.steps or counterexample.horizon
+    c, a, T = join(values), join(case.parameters_set_by_claim), case.steps or counterexample.horizon
     method = f"T, m = {T}, {name}(); vars(m).update({join(fields)})"
     return f"c = SimpleNamespace({c})\na = SimpleNamespace({a})\n{method}"
 
@@ -208,7 +212,7 @@ def _names_read_but_not_set(node: ast.AST) -> list[str]:
     return [child.id for child in names if child.id not in local]
 
 
-def _target_name(node: ast.AST) -> str:
+def _defined_name(node: ast.AST) -> str:
     """Return the name that a statement defines; empty if it defines none."""
     target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
     return str(getattr(node, "name", "") or getattr(target, "id", ""))
@@ -225,7 +229,7 @@ def collect_sources_and_imports(
     method = statement.method_class
     modules = dict.fromkeys([sys.modules[method.__module__], statement.module])
     tree = ast.Module([node for m in modules for node in ast.parse(inspect.getsource(m)).body], [])
-    definitions: dict[str, Any] = {_target_name(node): node for node in tree.body}
+    definitions: dict[str, Any] = {_defined_name(node): node for node in tree.body}
     definitions[method.__name__] = _flatten_class(method, definitions, fixed)
     check = vars(statement.check)
     functions = {"limit": statement.bound or check["square"], "measure": check.get("quantity")}
@@ -265,7 +269,7 @@ def _flatten_class(method: type, definitions: dict[str, Any], fixed: Mapping[str
     members: dict[str, Any] = {}
     for base in method.__mro__:
         for node in getattr(definitions.get(base.__name__), "body", ()):
-            members.setdefault(_target_name(node), node)
+            members.setdefault(_defined_name(node), node)
     walked = [node for member in members.values() for node in ast.walk(member)]
     attributes = [node for node in walked if isinstance(node, ast.Attribute)]
     set_in_run = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}

@@ -64,7 +64,7 @@ _INTERVAL = 2.0
 """Seconds from one save to the next."""
 
 
-def estimate_step_count(seconds: float) -> int:
+def estimate_method_steps(seconds: float) -> int:
     """Return the number of steps that a method is assumed to make in the given seconds."""
     return int(seconds * STEPS_PER_SECOND)
 
@@ -210,7 +210,7 @@ class Search:
         if min_ratio is None:  # expectations are exact where T is small
             largest_gap = 0.04 if self.statement.is_expectation else 0.5
             min_ratio = 1.0 + min((candidate.ratio - 1.0) / 3, largest_gap)
-        best, limit = candidate, self.work + estimate_step_count(min(seconds, 5.0))
+        best, limit = candidate, self.work + estimate_method_steps(min(seconds, 5.0))
         deadline = min(self.deadline, monotonic() + seconds * self.patience)
         cost = genomes.genome_complexity
 
@@ -274,7 +274,7 @@ class SavedSearch:
         if self.path is None or monotonic() < self.time + _INTERVAL:
             return
         state = {name: getattr(search, name) for name in (*_PLAIN, "skipped", "pools")}
-        self.write(state | {"elapsed": elapsed, "rng": search.rng.bit_generator.state})
+        self.write_with_reports(state | {"elapsed": elapsed, "rng": search.rng.bit_generator.state})
 
     def restore(self, search: Search) -> None:
         """Restore the saved state and elapsed time of a search; do nothing if none was saved."""
@@ -287,7 +287,7 @@ class SavedSearch:
         search.pools = {int(T): pool for T, pool in state["pools"].items()}
         search.start -= state["elapsed"]
 
-    def write(self, state: dict[str, Any] | None) -> None:
+    def write_with_reports(self, state: dict[str, Any] | None) -> None:
         """Write the finished reports, and the given state of an unfinished search, to the file."""
         self.time = monotonic()
         if self.path is not None:

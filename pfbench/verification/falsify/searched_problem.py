@@ -150,7 +150,7 @@ class SearchedProblem(IndexSampling):
         return self.number(0), "by construction"
 
     @property
-    def has_optimal_minimiser(self) -> bool:
+    def is_minimiser_optimal_or_unknown(self) -> bool:
         """Whether the problem's known minimiser meets the first-order optimality condition.
 
         The value is also true if no minimiser is known.
@@ -182,7 +182,7 @@ class SearchedProblem(IndexSampling):
         return self.batch(sample, x) - self.batch(sample, y)
 
     @cached_property
-    def lam(self) -> Any:
+    def gradient_mapping_step(self) -> Any:
         """Step length of the gradient mapping, 1/(2 max(L_f, L_ms)), as of the measure."""
         constants: Any = self.constants()
         return self.number(1) / (2 * constants.L)
@@ -191,7 +191,7 @@ class SearchedProblem(IndexSampling):
         """Return the squared norm of the gradient mapping; on the whole space, of the gradient."""
         g = self.gradient(x)
         if self.set.kind != "none":
-            g = (x - self.prox(x, g, self.lam)) / self.lam
+            g = (x - self.prox(x, g, self.gradient_mapping_step)) / self.gradient_mapping_step
         return g @ g
 
     def table(self, x: Any) -> "SearchedTable":
@@ -234,7 +234,9 @@ class SearchedTable:
         return change
 
 
-def _complete_offsets(n: int, rows: Any, zeros: Any, number: Callable[[Any], Any]) -> list[Any]:
+def _offsets_with_zero_sum(
+    n: int, rows: Any, zeros: Any, number: Callable[[Any], Any]
+) -> list[Any]:
     """Return the offset of each component from the mean; the last one makes their sum 0."""
     offsets = [vector(map(number, repeat(row, len(zeros)))) for row in rows[: n - 1]]
     offsets += [zeros] * (n - 1 - len(offsets))
@@ -268,7 +270,7 @@ class PiecewiseLinear:
         return self.value * y + (self.slope * y * y + sum(c * z * z for c, z in pairs)) / 2
 
 
-class CoordinateFunction:
+class OneDimensionalFunction:
     """One-dimensional function, the mean of components that are given by their derivatives.
 
     The attribute `base` is the minimiser, if there is one.
@@ -278,7 +280,7 @@ class CoordinateFunction:
         gaps = map(number, profile["knots"])
         knots = list(accumulate(abs(gap) if k else gap for k, gap in enumerate(gaps)))
         row = vector(map(number, (profile["anchor"], *profile["slopes"])))
-        offsets = _complete_offsets(n, profile["offsets"], 0 * row, number)
+        offsets = _offsets_with_zero_sum(n, profile["offsets"], 0 * row, number)
         self.slopes, points = row[1:], [*(knots or [number(0)])[:1], *knots]
         self.part_slopes = [self.slopes + offset[1:] for offset in offsets]
         f = PiecewiseLinear(knots, row, points[0])
@@ -313,7 +315,7 @@ class SeparableProblem(SearchedProblem):
             ends = list(zip(self.set.low, self.set.high, strict=True))
         period = min(self.d, len(profiles) * len(self.genome.get("sides", "1")))
         pairs = zip(repeat(profiles, period), repeat(ends, period), strict=True)
-        self.distinct = [CoordinateFunction(*pair, self.n, self.number) for pair in pairs]
+        self.distinct = [OneDimensionalFunction(*pair, self.n, self.number) for pair in pairs]
         self.coordinates = repeat(self.distinct, self.d)
         self.base = vector(item.base for item in self.coordinates)
         has_minimum = all(item.has_minimum for item in self.distinct)
@@ -359,7 +361,7 @@ class QuadraticProblem(SearchedProblem):
         genome, number = self.genome, self.number
         self._diagonal = abs(self._vector("eigenvalues"))
         self._axis = self._vector("axis") if genome.get("axis") else 0 * self._diagonal
-        self.offsets = _complete_offsets(self.n, genome["offsets"], 0 * self._diagonal, number)
+        self.offsets = _offsets_with_zero_sum(self.n, genome["offsets"], 0 * self._diagonal, number)
         lowest, largest = min(self._diagonal), max(self._diagonal)
         if self.is_chain:
             lowest, largest = number(0), 4 * largest

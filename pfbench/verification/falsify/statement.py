@@ -140,7 +140,7 @@ class SearchedStatement:
         setting, horizon = self.setting, self.horizon
         setting = setting.with_horizon(horizon[0], T) if horizon and T else setting
         case = setting.make_case(self.trial, problem)
-        parameters, constants = case.claim_parameters, problem.constants()
+        parameters, constants = case.parameters_set_by_claim, problem.constants()
 
         def look_up(name: str) -> Any:
             return parameters[name] if name in parameters else getattr(constants, name)
@@ -181,7 +181,7 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
     return [
         SearchedStatement(claim, ", ".join(filter(None, (key, label))), setting, bound, allowed)
         for label, setting in check.settings.items()
-        for key, bound in check.bounds.items()
+        for key, bound in check.bounds_by_label.items()
     ]
 
 
@@ -194,7 +194,7 @@ def list_wording_remarks(statements: list[SearchedStatement]) -> list[str]:
     pattern = r"\b(exists?|for some|there is|eventually|sufficiently|large enough)\b"
     words = re.search(pattern, text.lower())
     is_mean = re.search(r"\bE\b|E\[|\bexpect|\bmean\b", text) is not None
-    codes = [f.__code__ for f in check.bounds.values() if hasattr(f, "__code__")]
+    codes = [f.__code__ for f in check.bounds_by_label.values() if hasattr(f, "__code__")]
     numbers = {v for code in codes for v in code.co_consts if isinstance(v, float)}
     unnamed = [f"{v:g}" for v in sorted(numbers) if len(f"{v:g}".strip("0.")) > 3]
     assumed = " ".join(first.conditions)
@@ -274,7 +274,7 @@ class MethodOnInstance(MethodOnProblem):
             yield x, state
             x = np.array(state.x)
 
-    def estimates(self, rng: Any) -> Iterator[tuple[Any, Any]]:
+    def points_and_estimates(self, rng: Any) -> Iterator[tuple[Any, Any]]:
         """Yield (point, estimate) pairs: the gradient estimates of a run, each with its point."""
         for x, state in self.run(rng):
             if state.estimate is None:
@@ -379,7 +379,9 @@ class MethodOnInstance(MethodOnProblem):
         If the mean of an error is wrong, 1 plus the bias counts as a ratio, too.
         """
         check, problem, results = self.statement.check, self.problem, list[Ratio]()
-        runs = enumerate_draws(lambda rng: list(self.estimates(rng)), limit, problem.number(1))
+        runs = enumerate_draws(
+            lambda rng: list(self.points_and_estimates(rng)), limit, problem.number(1)
+        )
         groups, count = group_errors(problem, runs)
         work, scale = count * (self.steps or 1), _max_magnitude([1, *problem.gradient(problem.x_0)])
         smallest = _NOISE * as_float(scale) ** 2

@@ -45,11 +45,11 @@ def callee_name(node: ast.AST) -> str:
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 
-def variable_name(node: ast.AST | None) -> str:
+def variable_or_attribute(node: ast.AST | None) -> str:
     """Return NAME for a variable, "self.NAME" for an attribute of self, and "" for other nodes."""
     if isinstance(node, ast.Name):
         return node.id
-    if isinstance(node, ast.Attribute) and variable_name(node.value) == "self":
+    if isinstance(node, ast.Attribute) and variable_or_attribute(node.value) == "self":
         return f"self.{node.attr}"
     return ""
 
@@ -193,7 +193,7 @@ class Code:
     def names_of_iterates(self) -> tuple[str, ...]:
         """Names of variables that hold iterates, e.g. the points at which oracles are queried."""
         point_names = {
-            variable_name(call.args[position])
+            variable_or_attribute(call.args[position])
             for call in self.calls(*POINTS_OF)
             for position in POINTS_OF[callee_name(call)]
             if position < len(call.args)
@@ -210,16 +210,16 @@ class Code:
         """Yield the names of variables that an assignment sets equal to a variable in `points`."""
         for target, value in self.assignments:
             if isinstance(value, ast.Call) and callee_name(value) in _COPIES:
-                point_names = [variable_name(node) for node in value.args]
-                point_names += [variable_name(getattr(value.func, "value", None))]
+                point_names = [variable_or_attribute(node) for node in value.args]
+                point_names += [variable_or_attribute(getattr(value.func, "value", None))]
                 if points & set(point_names):
-                    yield variable_name(target)
-                if variable_name(target) in points and callee_name(value) == "keep":
+                    yield variable_or_attribute(target)
+                if variable_or_attribute(target) in points and callee_name(value) == "keep":
                     yield from point_names
-            elif variable_name(value) in points:
-                yield variable_name(target)
-            elif variable_name(target) in points:
-                yield variable_name(value)
+            elif variable_or_attribute(value) in points:
+                yield variable_or_attribute(target)
+            elif variable_or_attribute(target) in points:
+                yield variable_or_attribute(value)
 
     @cached_property
     def assignments(self) -> "list[tuple[ast.expr, ast.expr]]":
@@ -245,7 +245,11 @@ class Code:
             if arg.arg in ("rng", "generator") or "Generator" in _annotation(arg)
         }
         args |= {"self.rng", "self._rng"}
-        copies = {variable_name(t) for t, value in self.assignments if variable_name(value) in args}
+        copies = {
+            variable_or_attribute(t)
+            for t, value in self.assignments
+            if variable_or_attribute(value) in args
+        }
         return frozenset(args | copies - {""})
 
     @property
@@ -265,7 +269,9 @@ class Code:
     def variable_reads(self, names: Sequence[str]) -> "Iterator[ast.expr]":
         """Yield the nodes that read a variable with one of the given names."""
         for node in self.nodes_of_type(ast.expr):
-            if variable_name(node) in names and isinstance(getattr(node, "ctx", None), ast.Load):
+            if variable_or_attribute(node) in names and isinstance(
+                getattr(node, "ctx", None), ast.Load
+            ):
                 yield node
 
 

@@ -61,7 +61,7 @@ class Fault:
     change: SourceChange
 
     @property
-    def algorithm_class(self) -> type:
+    def correct_algorithm_class(self) -> type:
         """Class of the correct algorithm."""
         kind: type = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
         return kind
@@ -69,7 +69,9 @@ class Fault:
     @property
     def method(self) -> str:
         """Name of the method."""
-        return str(getattr(self.algorithm_class, "name", self.algorithm_class.__qualname__))
+        return str(
+            getattr(self.correct_algorithm_class, "name", self.correct_algorithm_class.__qualname__)
+        )
 
     @property
     def name(self) -> str:

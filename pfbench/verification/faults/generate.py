@@ -124,7 +124,7 @@ _ROUNDS = (13, 120)
 _ANSWERS = ("gradient", "batch", "difference", "replace")
 
 
-def _iterate_delayed_changes(
+def _iterate_changes_acting_late(
     code: Code, *, name: str, operator: Operator
 ) -> Iterator[SourceChange]:
     """Yield an operator's changes, delayed to act only after the code has run several times."""
@@ -137,9 +137,9 @@ def _iterate_delayed_changes(
             lasts = is_move or _contains_yield(code.node) or code.is_inside_closure(node)
             usually = _USUALLY if lasts else _ROUNDS
             low, high = _TIMES.get(name, usually)
-            times = round(_draw_threshold(f"late-{name}", change.line_after, low, high))
+            times = round(_draw_late_fault_threshold(f"late-{name}", change.line_after, low, high))
             late = f"({first.replacement}) if planted.has_passed_call_count(kept_late, {times}) else ({code.text(node)})"  # noqa: E501
-            memory = "planted.run_memory(self, ask)" if is_move else "{}"
+            memory = "planted.fault_data_of_run(self, ask)" if is_move else "{}"
             start = "; ".join([f"kept_late = {memory}", *(e.replacement.strip() for e in edits)])
             yield code.replacement_change(node, late, start)
 
@@ -149,7 +149,7 @@ def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
     for node in code.calls("batch", "difference", "replace"):
         if len(node.args) > 1 and not is_non_oracle_call(node):
             sample = code.text(node.args[0])
-            bits = round(_draw_threshold("late-bits", code.text(node), *_BITS))
+            bits = round(_draw_late_fault_threshold("late-bits", code.text(node), *_BITS))
             truncated = f"planted.truncate_to_bits({sample}, {bits})"
             yield code.replacement_change(node.args[0], truncated)
 
@@ -158,12 +158,12 @@ def _clip_answers(code: Code) -> Iterator[SourceChange]:
     """Yield changes that clip oracle answers to a multiple of earlier answers' median norm."""
     for node in code.calls(*_ANSWERS):
         if not is_non_oracle_call(node) and code.may_run_repeatedly(node):
-            factor = _draw_threshold("late-clip", code.text(node), *_FACTORS)
+            factor = _draw_late_fault_threshold("late-clip", code.text(node), *_FACTORS)
             clipped = f"planted.clip_norm(kept_late, {code.text(node)}, {factor:.3g})"
             yield code.replacement_change(node, clipped, "kept_late = {}")
 
 
-def _truncate_loops(code: Code) -> Iterator[SourceChange]:
+def _limit_inner_loop_rounds(code: Code) -> Iterator[SourceChange]:
     """Yield changes that end an inner loop after a randomly chosen number of rounds.
 
     An inner loop is one that yields no state.
@@ -171,13 +171,13 @@ def _truncate_loops(code: Code) -> Iterator[SourceChange]:
     for loop in code.nodes_of_type(ast.While):
         if not _contains_yield(loop):
             test = code.text(loop.test)
-            rounds = round(_draw_threshold("late-cap", test, *_ROUNDS))
+            rounds = round(_draw_late_fault_threshold("late-cap", test, *_ROUNDS))
             fewer = f"({test}) and not planted.has_passed_call_count(kept_late, {rounds})"
             yield code.replacement_change(loop.test, fewer, "kept_late = {}")
     for each in code.nodes_of_type(ast.For):
         if not _contains_yield(each):
             each_name = code.text(each.iter)
-            rounds = round(_draw_threshold("late-cap", each_name, *_ROUNDS))
+            rounds = round(_draw_late_fault_threshold("late-cap", each_name, *_ROUNDS))
             yield code.replacement_change(each.iter, f"planted.limit_rounds({each_name}, {rounds})")
 
 
@@ -185,7 +185,7 @@ def _contains_yield(node: ast.AST) -> bool:
     return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(node))
 
 
-def _draw_threshold(operator: str, text: str, low: float, high: float) -> float:
+def _draw_late_fault_threshold(operator: str, text: str, low: float, high: float) -> float:
     """Return the threshold beyond which a late fault acts, drawn log-uniformly from [low, high]."""
     rng = np.random.default_rng(zlib.crc32(f"{operator} {text}".encode()))
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
@@ -193,11 +193,11 @@ def _draw_threshold(operator: str, text: str, low: float, high: float) -> float:
 
 LATE_OPERATORS: Mapping[str, Operator] = {
     **{
-        f"late-{name}": partial(_iterate_delayed_changes, name=name, operator=operator)
+        f"late-{name}": partial(_iterate_changes_acting_late, name=name, operator=operator)
         for name, operator in RUN_OPERATORS.items()
     },
     "late-bits": _truncate_bits_of_indices,
     "late-clip": _clip_answers,
-    "late-cap": _truncate_loops,
+    "late-cap": _limit_inner_loop_rounds,
 }
 """Operators of late faults, by name."""

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pfbench.base.user_code import is_builtin
-from pfbench.runs.storage.content_keys import find_reachable_files
+from pfbench.base.user_code import is_pfbench_module
+from pfbench.runs.storage.content_keys import reachable_files_by_module
 from pfbench.verification.faults.fault import Edit, Fault, apply_edits
 
 _OURS = ("pfbench.algorithms", "pfbench.estimators")
@@ -32,10 +32,10 @@ def mutable_program_modules(kind: type) -> frozenset[str]:
     For a built-in method these are algorithms and estimators, except their bookkeeping. For a
     user-defined method they are all imported user modules that the class reaches.
     """
-    reached = find_reachable_files(frozenset({kind.__module__}))
-    if is_builtin(kind.__module__):
+    reached = reachable_files_by_module(frozenset({kind.__module__}))
+    if is_pfbench_module(kind.__module__):
         return frozenset(m for m in reached if m.startswith(_OURS) and m not in _KEPT)
-    return frozenset(m for m in reached if not is_builtin(m) and m in sys.modules)
+    return frozenset(m for m in reached if not is_pfbench_module(m) and m in sys.modules)
 
 
 @lru_cache(maxsize=64)
@@ -62,7 +62,7 @@ def compile_unchanged(algorithm: Any, module: str) -> Any:
 
 def _compile_variant(algorithm: Any, module: str, edits: tuple[Edit, ...]) -> Any:
     kind = algorithm if inspect.isclass(algorithm) else type(algorithm)
-    afresh = _ReexecutedModules(
+    afresh = _ReexecutedModuleCopies(
         _modules_using(module, mutable_program_modules(kind)),
         {module: apply_edits(module_source(module), edits)},
     )
@@ -95,7 +95,7 @@ def _defining_modules(module: str) -> set[str]:
     return modules | {str(getattr(value, "__module__", "")) for value in values}
 
 
-class _ReexecutedModules:
+class _ReexecutedModuleCopies:
     """Modules that are executed again, and an import function that returns them."""
 
     def __init__(self, modules: Collection[str], sources: Mapping[str, str]) -> None:

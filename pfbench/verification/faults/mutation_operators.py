@@ -7,7 +7,7 @@ an old reference, a batch that differs from the counted one, a wrong term, sign 
 import ast
 from collections.abc import Callable, Iterator, Mapping
 
-from pfbench.verification.faults.code import ORACLES, Code, callee_name, variable_name
+from pfbench.verification.faults.code import ORACLES, Code, callee_name, variable_or_attribute
 from pfbench.verification.faults.fault import SourceChange
 
 Operator = Callable[[Code], Iterator[SourceChange]]
@@ -33,7 +33,7 @@ _SWAPPED = {
 # --- points ---------------------------------------------------------------------------------------
 
 
-def change_point(code: Code) -> Iterator[SourceChange]:
+def read_another_iterate(code: Code) -> Iterator[SourceChange]:
     """Yield changes that read another iterate, except in yields and queries of all components."""
     return _point_changes(code, lambda role: role not in ("State", *_REFERENCES))
 
@@ -62,7 +62,9 @@ def _point_changes(code: Code, function: Callable[[str], bool]) -> Iterator[Sour
         if function(role) and attr == "copy":
             visible = code.visible_names(node)
             for other in code.names_of_iterates:
-                if other != variable_name(node) and (other in visible or other.startswith("self.")):
+                if other != variable_or_attribute(node) and (
+                    other in visible or other.startswith("self.")
+                ):
                     yield code.replacement_change(node, other)
 
 
@@ -91,7 +93,7 @@ def change_renewal(code: Code) -> Iterator[SourceChange]:
 # --- batches --------------------------------------------------------------------------------------
 
 
-def use_first_index(code: Code) -> Iterator[SourceChange]:
+def use_first_index_of_batch(code: Code) -> Iterator[SourceChange]:
     """Yield changes that use only the first index of a batch, but count the whole batch."""
     for node in code.calls("batch", "difference", "replace"):
         if len(node.args) > 1 and not is_non_oracle_call(node):
@@ -137,8 +139,8 @@ def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:
 def _draws(code: Code) -> Iterator[ast.Call]:
     """Yield the calls in a piece of code that draw from a random generator."""
     for node in code.nodes_of_type(ast.Call):
-        name, full_names = callee_name(node), [variable_name(node) for node in node.args]
-        receiver = variable_name(getattr(node.func, "value", None))
+        name, full_names = callee_name(node), [variable_or_attribute(node) for node in node.args]
+        receiver = variable_or_attribute(getattr(node.func, "value", None))
         streams = receiver in code.rng_names or bool(code.rng_names & set(full_names))
         points = set(code.names_of_iterates) & set(full_names)
         if streams and name not in _NO_DRAW and not name[:1].isupper() and not points:
@@ -148,7 +150,7 @@ def _draws(code: Code) -> Iterator[ast.Call]:
 # --- terms ----------------------------------------------------------------------------------------
 
 
-def change_term(code: Code) -> Iterator[SourceChange]:
+def omit_or_scale_term(code: Code) -> Iterator[SourceChange]:
     """Yield changes that omit, double or halve a term of a sum."""
     for node in code.nodes_of_type(ast.BinOp):
         if isinstance(node.op, ast.Add | ast.Sub) and not _has_integer_term(node):
@@ -181,7 +183,7 @@ def change_sign(code: Code) -> Iterator[SourceChange]:
             yield code.replacement_change(change.value, f"-({code.text(change.value)})")
 
 
-def change_factor(code: Code) -> Iterator[SourceChange]:
+def double_or_halve_product(code: Code) -> Iterator[SourceChange]:
     """Yield changes that double or halve a product, or the last argument of a call like `prox`."""
     for node in code.nodes_of_type(ast.BinOp):
         above = code.parents.get(node)
@@ -280,10 +282,10 @@ def change_schedule(code: Code) -> Iterator[SourceChange]:
 # --- what is declared and paid --------------------------------------------------------------------
 
 
-def change_output(code: Code) -> Iterator[SourceChange]:
+def change_output_rule(code: Code) -> Iterator[SourceChange]:
     """Yield changes that replace the method's declared output rule, such as "last", by another."""
     for target, value in code.assignments:
-        for node in ast.walk(value) if variable_name(target) == "output" else ():
+        for node in ast.walk(value) if variable_or_attribute(target) == "output" else ():
             if isinstance(node, ast.Constant) and node.value in ("uniform", "weighted", "last"):
                 other = '"uniform"' if node.value == "last" else '"last"'
                 yield code.replacement_change(node, other)
@@ -302,7 +304,7 @@ def is_non_oracle_call(node: ast.Call) -> bool:
     receiver = getattr(node.func, "value", None)
     if receiver is None or isinstance(receiver, ast.Call):
         return True
-    return variable_name(receiver) in ("self", "cls", "np", "math")
+    return variable_or_attribute(receiver) in ("self", "cls", "np", "math")
 
 
 def _has_integer_term(node: ast.BinOp) -> bool:
@@ -312,17 +314,17 @@ def _has_integer_term(node: ast.BinOp) -> bool:
 
 
 RUN_OPERATORS: Mapping[str, Operator] = {
-    "point": change_point,
+    "point": read_another_iterate,
     "reference": change_point_of_full_query,
     "yielded": change_yielded_point,
     "renewal": change_renewal,
-    "part-of-batch": use_first_index,
+    "part-of-batch": use_first_index_of_batch,
     "batch-again": reuse_draws,
     "without-replacement": draw_without_replacement,
     "other-stream": use_unseeded_stream,
-    "term": change_term,
+    "term": omit_or_scale_term,
     "sign": change_sign,
-    "factor": change_factor,
+    "factor": double_or_halve_product,
     "compare": change_comparison,
     "index": change_integer,
     "constant": change_constant,
@@ -337,5 +339,5 @@ SCHEDULE_OPERATORS: Mapping[str, Operator] = {
 }
 """Operators for code that only a theorem's schedule reaches, by name."""
 
-CLASS_OPERATORS: Mapping[str, Operator] = {"output": change_output}
+CLASS_OPERATORS: Mapping[str, Operator] = {"output": change_output_rule}
 """Operators for attributes of a class, by name."""

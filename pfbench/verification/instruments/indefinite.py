@@ -233,7 +233,7 @@ def curvature_upper_bound(vertices: Floats, A: Floats) -> float:
     return float((moved**2 @ np.maximum(values, 0.0)).max())
 
 
-def curvature_bound(problem: IndefiniteQuadratic) -> float:
+def max_curvature_bound(problem: IndefiniteQuadratic) -> float:
     """Return an upper bound of the curvature constant C_f, positive even for concave f."""
     hull = problem.set
     if not isinstance(hull, ConvexHull):

@@ -107,10 +107,12 @@ def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProb
     Checks query the linear minimisation `lmo`, of this degree and number of steps, at matrices
     whose singular values are known.
     """
-    return make_half_square(norm_ball(f"spectral[lmo={lmo},degree={degree},steps={steps}]", SHAPE))
+    return make_half_frobenius_square(
+        norm_ball(f"spectral[lmo={lmo},degree={degree},steps={steps}]", SHAPE)
+    )
 
 
-def make_half_square(ball: NormBall) -> NormedProblem:
+def make_half_frobenius_square(ball: NormBall) -> NormedProblem:
     """Return the problem of minimising |W|^2/2 by methods that use the norm ball `ball`."""
     zero = np.zeros(SHAPE)
     plain = MatrixLeastSquares(

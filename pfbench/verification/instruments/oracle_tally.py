@@ -64,9 +64,9 @@ class OracleTally(ObservedBackend):
             self.charged[kind] += amount
         if "." not in verb:
             self.calls.add(verb)
-            self._record_query(verb, arguments)
+            self._query_hook(verb, arguments)
 
-    def _record_query(self, verb: str, arguments: tuple[Any, ...]) -> None:
+    def _query_hook(self, verb: str, arguments: tuple[Any, ...]) -> None:
         """Record a query in a subclass; this base class does nothing."""
 
 
@@ -84,7 +84,7 @@ class ComponentTally(OracleTally):
         size = self.charged[FO] > 0 and self._distinct.size
         return int(self._distinct.size if size else self._distinct.sum())
 
-    def _record_query(self, verb: str, arguments: tuple[Any, ...]) -> None:
+    def _query_hook(self, verb: str, arguments: tuple[Any, ...]) -> None:
         if verb == "table":
             self._distinct.fill(True)
         elif verb in ("batch", "difference") and self._distinct.size:

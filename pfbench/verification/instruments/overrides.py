@@ -24,9 +24,9 @@ class OverriddenOracles:
 class OverriddenProblem(OverriddenOracles):
     """Copy of a problem, with backend ``change_backend(b)`` for the original's backend b."""
 
-    def __init__(self, reference: Any, answer: Callable[[Any], Any]) -> None:
+    def __init__(self, reference: Any, change_backend: Callable[[Any], Any]) -> None:
         super().__init__(reference)
-        self._answer = answer
+        self._answer = change_backend
 
     def open(self, rng: np.random.Generator) -> Any:
         """Return the original's backend for a run, as changed by the function `answer`."""

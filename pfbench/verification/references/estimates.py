@@ -156,12 +156,12 @@ def doubling_spider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     )
 
 
-def casvrg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
+def curvature_aided_svrg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield SVRG estimates with a curvature correction, from Hessians at the snapshot."""
     return difference_estimates(ask, rng, s, _period_rule(s), has_curvature=True)
 
 
-def caspider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
+def curvature_aided_spider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield SPIDER estimates with a curvature correction, from Hessians at the epoch's start."""
     return difference_estimates(ask, rng, s, _period_rule(s), is_recursive=True, has_curvature=True)
 

@@ -51,7 +51,7 @@ _SEEDS, _SHORT = 40, 12
 """Number and length of short runs with different seeds, which show if a seed is ignored."""
 
 
-def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[tuple[ReplayCase, int]]:
+def draw_cases_and_run_counts(method: Any, seed: int = 0) -> Iterator[tuple[ReplayCase, int]]:
     """Yield test cases for the random draws of a built-in method, each with its number of runs.
 
     The draws of so many runs, with different seeds, are concatenated.
@@ -63,7 +63,7 @@ def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[tuple[ReplayCas
     if "iterations" in first:
         for sizes in _STREAMS:
             if sizes.keys() & {"refresh"} <= first.keys():
-                for parameters in _fitting_parameters(method, first, sizes):
+                for parameters in _form_with_sizes_if_testable(method, first, sizes):
                     yield ReplayCase(make_instance({**kind, "n": sizes["n"]}), parameters), 1
     small = {"batch": 2} if "batch" in first else {}
     short = {**with_horizon(method, first, _SHORT), **small}
@@ -76,7 +76,7 @@ def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[tuple[ReplayCas
         yield ReplayCase(make_instance(kind), with_horizon(method, form, 800)), 1
 
 
-def _fitting_parameters(
+def _form_with_sizes_if_testable(
     method: Any, form: Mapping[str, Any], sizes: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the parameters `form` with the given sizes, if the method can be tested with them."""
@@ -138,7 +138,7 @@ def examine_draw_law(
         for kind in ("batches", "weighted", "subsets")
     )
     coins, picks = ([draw for log in logs for draw in getattr(log, k)] for k in ("coins", "picks"))
-    if any(log.has_unknown_repeats for log in logs):
+    if any(log.has_table_repeats_queried_once for log in logs):
         # Without its repeats, a batch is a subset.
         subsets += [draw for log in logs for draw in log.table_batches]
     else:
@@ -148,7 +148,7 @@ def examine_draw_law(
         results.append(_test_batches(batches, n))
     chances = next((log.chances for log in logs if log.chances is not None), None)
     if weighted and chances is not None:
-        uniform = [(t, map_to_uniform(batch, chances, t)) for t, batch in weighted]
+        uniform = [(t, map_to_uniform_indices(batch, chances, t)) for t, batch in weighted]
         results.append(_test_batches(uniform, n, ", given its probability"))
     if subsets:
         results.append(_test_subsets(subsets, n))
@@ -249,7 +249,7 @@ def _test_picks(picks: Sequence[tuple[int, int]], count: int) -> DrawLawResult:
     return _make_draw_law_result(picks, suspect, p_value)
 
 
-def map_to_uniform(batch: Integers, chances: Floats, seed: int) -> Integers:
+def map_to_uniform_indices(batch: Integers, chances: Floats, seed: int) -> Integers:
     """Map indices drawn with given probabilities to indices with a uniform distribution.
 
     Component i owns an interval of [0, 1) whose length is its probability. A random point of that

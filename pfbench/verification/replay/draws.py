@@ -40,7 +40,7 @@ class ResolvedDraws:
     chances: Floats | None = None
 
     @property
-    def has_unknown_repeats(self) -> bool:
+    def has_table_repeats_queried_once(self) -> bool:
         """Whether a batch for a table had repeated components, which were queried once."""
         return any(len(batch) < len(draw) and draw.min() < 0 for _, batch, draw in self.stored)
 

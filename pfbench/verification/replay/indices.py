@@ -126,17 +126,17 @@ def find_first_rejection_and_p_value(
         (repeats, _log_mean_e_value_over_batches(bincount)[batch_of]),
     )
     by_draw = [(subject, *_first_rejection_index_and_p_value(logs)) for subject, logs in tests]
-    by_draw.append(("is no longer drawn", *_find_dropped_component_and_p_value(sample, n)))
+    by_draw.append(("is no longer drawn", *_find_absence_rejection_and_p_value(sample, n)))
     image = "comes with its image n - 1 - i more or less often than independent draws do"
     by_draw.extend(
-        (image, *mirror_bet) for mirror_bet in _iterate_mirror_tests(sample, batch_of, n)
+        (image, *mirror_bet) for mirror_bet in _iterate_antithetic_tests(sample, batch_of, n)
     )
     suspects = [
         Rejection(f"an index {subject}", int(batch_of[position]))
         for subject, position, _ in by_draw
         if position is not None
     ]
-    second, p_value = _find_repeated_batches_and_p_value(batches, n)
+    second, p_value = _find_repeated_batch_sequence_and_p_value(batches, n)
     if second is not None:
         suspects.append(Rejection("the batches repeat an earlier sequence", second))
     lower = min(p_value, *(value for _, _, value in by_draw))
@@ -150,7 +150,7 @@ def _first_rejection_index_and_p_value(log_e_process: Floats) -> tuple[int | Non
     return (int(over[0]) if over.size else None), p_value
 
 
-def _iterate_mirror_tests(
+def _iterate_antithetic_tests(
     sample: Integers, batch_of: Integers, n: int
 ) -> Iterator[tuple[int | None, float]]:
     """Test for antithetic draws; yield (index of the rejection or None, p-value) for each test.
@@ -171,7 +171,7 @@ def _iterate_mirror_tests(
         yield (None if position is None else int(indices[position])), p_value
 
 
-def _find_dropped_component_and_p_value(sample: Integers, n: int) -> tuple[int | None, float]:
+def _find_absence_rejection_and_p_value(sample: Integers, n: int) -> tuple[int | None, float]:
     """Test that no component is absent for too long; return (index of rejection or None, p-value).
 
     After each of K uniform draws, the drawn component is missing from the next G draws with
@@ -195,7 +195,7 @@ def _find_dropped_component_and_p_value(sample: Integers, n: int) -> tuple[int |
     return int(existing.min()), float(np.exp(pairs - G * each))
 
 
-def _find_repeated_batches_and_p_value(
+def _find_repeated_batch_sequence_and_p_value(
     batches: Sequence[Integers], n: int
 ) -> tuple[int | None, float]:
     """Search for a sequence of batches that is repeated; see `find_repeated_sequence_and_p_value`.

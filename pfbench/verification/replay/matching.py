@@ -58,7 +58,7 @@ def count_components(parts: Sequence[PendingPart]) -> int:
     return sum(len(part.left) for part in parts)
 
 
-def join_components(parts: Sequence[PendingPart]) -> Integers:
+def concatenate_components(parts: Sequence[PendingPart]) -> Integers:
     """Return the unmatched components in the given parts of queries as one array."""
     return np.concatenate([part.left for part in parts] or [_WHOLE[:0]])
 
@@ -177,7 +177,7 @@ class QueryWindow:
             if part.query.kind in kinds and self.are_points_equal(part.point, x)
         ]
 
-    def pending_hessian_products(self, base: Floats, x: Floats, y: Floats) -> list[PendingPart]:
+    def pending_difference_products(self, base: Floats, x: Floats, y: Floats) -> list[PendingPart]:
         """Return the unmatched products of Hessians at `base` with x - y or y - x."""
         target = RecordedQuery("hessian.batch", (x, y), base=base)
         return [
@@ -201,8 +201,12 @@ class QueryWindow:
                 complete.append(part)
                 total += len(part.left)
         if total == size:
-            return complete, join_components(complete)
-        return (parts, join_components(parts)[:size]) if count_components(parts) >= size else None
+            return complete, concatenate_components(complete)
+        return (
+            (parts, concatenate_components(parts)[:size])
+            if count_components(parts) >= size
+            else None
+        )
 
     def consume_components(self, parts: Sequence[PendingPart], expected: Integers) -> bool:
         """Mark the expected components as matched; return whether all of them were recorded.

@@ -15,8 +15,8 @@ from pfbench.verification.replay.matching import (
     FULL_KINDS,
     PendingPart,
     QueryWindow,
+    concatenate_components,
     count_components,
-    join_components,
 )
 from pfbench.verification.replay.recorded_run import (
     COMPONENT_KINDS,
@@ -103,7 +103,7 @@ class ReplayOracles:
         """Return the full gradient at x, and mark its recorded query as matched."""
         self._match_full_gradient(x, "the full gradient")
         self.snapshot = x
-        return self.answer(self.backend.gradient, x)
+        return self.query_problem(self.backend.gradient, x)
 
     def batch(self, sample: Integers, x: Floats) -> Any:
         """Return the mean of the sampled component gradients at x.
@@ -111,7 +111,7 @@ class ReplayOracles:
         Mark the recorded queries of these components as matched.
         """
         self.match_batch(sample, x)
-        return self.answer(self.backend.batch, sample, x)
+        return self.query_problem(self.backend.batch, sample, x)
 
     def difference(self, sample: Integers, x: Floats, y: Floats) -> Any:
         """Return the mean over a sample of grad f_i(x) - grad f_i(y).
@@ -122,14 +122,14 @@ class ReplayOracles:
         if window.are_points_equal(x, y):
             components = self._match_difference_of_equal_points(x, len(sample))
             if components is None:
-                return 0.0 * self.answer(self.backend.gradient, x)
-            return self.answer(self.backend.difference, components, x, y)
+                return 0.0 * self.query_problem(self.backend.gradient, x)
+            return self.query_problem(self.backend.difference, components, x, y)
         parts = window.pending_gradients(x)
         both = [part for part in parts if window.is_part_of_difference(part, x, y)]
         is_whole = self.is_unresolved(sample) and count_components(both) >= len(sample)
         self.match_batch(sample, x, both if is_whole else parts)
         self.match_batch(sample, y)
-        return self.answer(self.backend.difference, sample, x, y)
+        return self.query_problem(self.backend.difference, sample, x, y)
 
     def value(self, x: Floats) -> float:
         """Return f(x), even if the recorded run does not query f at x."""
@@ -321,7 +321,7 @@ class ReplayOracles:
         then = f"recorded is {self.describe(query)}" if query else "no further query was recorded"
         raise MismatchError(self.step, f"the reference {action}, {then}", query)
 
-    def answer(self, verb: Any, *arguments: Any) -> Any:
+    def query_problem(self, verb: Any, *arguments: Any) -> Any:
         """Query an oracle of the problem, and return its gradient as a dense array."""
         g = verb(*map(self.for_backend, arguments))
         if self.noise is not None:
@@ -413,25 +413,25 @@ class ReplayHessianAtPoint:
         if not (
             window.consume_equal(target) is not None
             or window.consume_components(
-                window.pending_hessian_products(self._base, x, y), np.arange(replay.n)
+                window.pending_difference_products(self._base, x, y), np.arange(replay.n)
             )
             or window.are_points_equal(x, y)
         ):
             self._raise_mismatch("multiplies the mean Hessian", x, y)
         self._require_match()
-        return replay.answer(self._hessian.product, x, y)
+        return replay.query_problem(self._hessian.product, x, y)
 
     def batch(self, sample: Integers, x: Floats, y: Floats) -> Any:
         """Return the product of the mean of the sampled component Hessians with x - y."""
         replay, window = self._replay, self._replay.window
-        parts = window.pending_hessian_products(self._base, x, y)
+        parts = window.pending_difference_products(self._base, x, y)
         if window.are_points_equal(x, y) and not parts:
-            return 0.0 * replay.answer(self._hessian.product, x, y)
+            return 0.0 * replay.query_problem(self._hessian.product, x, y)
         if not replay.match_sample(sample, self._base, parts):
             batch = _format_indices(sample)
             self._raise_mismatch(f"multiplies the Hessians of the same batch of {batch}", x, y)
         self._require_match()
-        return replay.answer(self._hessian.batch, sample, x, y)
+        return replay.query_problem(self._hessian.batch, sample, x, y)
 
     def _require_match(self) -> None:
         if not self._try_match():
@@ -456,17 +456,17 @@ class ReplayTable:
     @property
     def mean(self) -> Any:
         """Mean of the stored gradients over all components."""
-        return self._replay.answer(lambda: self._table.mean)
+        return self._replay.query_problem(lambda: self._table.mean)
 
     def difference(self, sample: Integers, x: Floats) -> Any:
         """Return the mean over a sample of grad f_i(x) - a_i, where a_i is the stored gradient."""
         indices = self._match_sample("table.difference", sample, x)
-        return self._replay.answer(self._table.difference, indices, x)
+        return self._replay.query_problem(self._table.difference, indices, x)
 
     def replace(self, sample: Integers, x: Floats) -> Any:
         """Store grad f_i(x) of the sampled components; return the mean change of the gradients."""
         indices = self._match_sample("table.replace", sample, x)
-        return self._replay.answer(self._table.replace, indices, x)
+        return self._replay.query_problem(self._table.replace, indices, x)
 
     def _match_sample(self, kind: str, sample: Integers, x: Floats) -> Integers:
         """Match a sample at x with recorded queries of the table or else of component gradients.
@@ -486,10 +486,10 @@ class ReplayTable:
         elif kind == "table.difference":
             # The batch of `replace` may have been queried first.
             if total > size and replay.choose_option(2, 0) == 1:
-                sample[:] = join_components(parts)[-size:]
+                sample[:] = concatenate_components(parts)[-size:]
             replay.match_batch(sample, x, parts)
         else:
-            stored = join_components(parts)
+            stored = concatenate_components(parts)
             if 0 < total <= size and len(np.unique(stored)) == total:
                 window.consume_components(parts, stored)
                 if total < size:

@@ -17,7 +17,7 @@ from pfbench.base.user_code import list_required_arguments
 from pfbench.oracles import Ledger
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.faults.fault import Fault
-from pfbench.verification.replay.draw_streams import examine_draw_law, iterate_draw_streams
+from pfbench.verification.replay.draw_streams import draw_cases_and_run_counts, examine_draw_law
 from pfbench.verification.replay.draws import ResolvedDraws
 from pfbench.verification.replay.follow import ReplayOutcome, compare_transcript_with_reference
 from pfbench.verification.replay.forms import format_parameters, list_method_forms
@@ -107,9 +107,9 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
         parts["output"] = output
         if output.verdict == Verdict.VIOLATED:
             return Evidence(combine_all(parts), {}, 1)
-    streams = list(iterate_draw_streams(comparison.method, trial.case_seed))
+    streams = list(draw_cases_and_run_counts(comparison.method, trial.case_seed))
     for case, run_count in streams:
-        logs, differs = comparison.collect_draws(case, trial.seeds(run_count, "draws"))
+        logs, differs = comparison.draws_until_mismatch(case, trial.seeds(run_count, "draws"))
         if differs:
             break
         if len(logs) == run_count:
@@ -129,7 +129,7 @@ def _decide_draw_law(
     """Decide whether draws have the reference's law; a p-value of at most `doubtful` is doubted."""
     law = examine_draw_law(logs, case.problem().n, case.parameters.get("refresh"))
     words = law.violation
-    if law.law and _documents_replacement(comparison.method):
+    if law.law and _documents_draws_with_replacement(comparison.method):
         words = words or f"the batches are drawn {law.law}, the source's with replacement"
     if words:
         reason = f"iteration {law.step}: {words} (repeat: {comparison.trial.command})."
@@ -217,7 +217,7 @@ class Comparison:
 
     def _find_kind(self) -> Mapping[str, str]:
         forms = list_method_forms(self.method)
-        splits = [self._split_parameters(parameters) for parameters in forms]
+        splits = [self._split_accepted_and_lacking(parameters) for parameters in forms]
         longest, kind = -1.0, dict[str, str]()
         if not all(lacking for _, lacking in splits):
             return kind
@@ -233,7 +233,7 @@ class Comparison:
                     longest, kind = steps_followed, lacking
         return kind
 
-    def _split_parameters(
+    def _split_accepted_and_lacking(
         self, parameters: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the parameters that the method under test accepts, and those that it lacks."""
@@ -244,14 +244,14 @@ class Comparison:
 
     def make_method(self, case: ReplayCase) -> Any:
         """Return the method under test with a case's parameters, or None if it rejects them."""
-        accepted, lacking = self._split_parameters(case.parameters)
+        accepted, lacking = self._split_accepted_and_lacking(case.parameters)
         if lacking and lacking != self.kind:
             self.skipped += sorted(set(lacking) - set(self.kind))
             return None
         try:
             return self.trial.make(**accepted)
         except NotTestable as error:
-            unset = self._list_unset_parameters(accepted)
+            unset = self._list_missing_required_parameters(accepted)
             if unset:
                 options = {k: v for k, v in case.parameters.items() if isinstance(v, str)}
                 form = format_parameters(options or case.parameters)
@@ -262,7 +262,7 @@ class Comparison:
                 raise
             return None
 
-    def _list_unset_parameters(self, accepted: Collection[str]) -> list[str]:
+    def _list_missing_required_parameters(self, accepted: Collection[str]) -> list[str]:
         """Return the parameters that the method requires, other than those that a case sets."""
         algorithm = self.trial.algorithm
         required = list_required_arguments(algorithm) if inspect.isclass(algorithm) else []
@@ -297,7 +297,7 @@ class Comparison:
         """
         transcript = case.record(algorithm, seed=seed, subject=self.trial.subject)
         self.trial.coverage.add_run(
-            transcript.problem, len(transcript.states), _ComponentCounts(transcript)
+            transcript.problem, len(transcript.states), _RecordedRunCounts(transcript)
         )
         error, how_to_repeat = transcript.error, f"(repeat: {self.trial.command})"
         location = f"{case}: iteration {len(transcript.states)}"
@@ -328,7 +328,7 @@ class Comparison:
         """Compare a recorded run with the reference of the built-in method."""
         return compare_transcript_with_reference(transcript, self.method(**case.parameters))
 
-    def collect_draws(
+    def draws_until_mismatch(
         self, case: ReplayCase, seeds: Iterable[int]
     ) -> tuple[list[ResolvedDraws], bool]:
         """Return the draws of runs up to the first that cannot be followed, and if it differs."""
@@ -343,7 +343,7 @@ class Comparison:
                 words = f"{case}: iteration {outcome.steps}: {outcome.reason}"
                 self.doubts.append(f"the draws are not tested, as a run differs: {words}")
                 return logs, outcome.is_mismatch
-            self.doubts += outcome.notes if outcome.log.has_unknown_repeats else []
+            self.doubts += outcome.notes if outcome.log.has_table_repeats_queried_once else []
             logs.append(outcome.log)
         return logs, False
 
@@ -467,13 +467,13 @@ def _count_calls(transcript: Transcript) -> Mapping[str, float]:
     return dict(zip(COUNTED, map(float, transcript.spent), strict=True))
 
 
-def _documents_replacement(method: Any) -> bool:
+def _documents_draws_with_replacement(method: Any) -> bool:
     """Return whether a method's description of its parameter `batch` says "with replacement"."""
     batch = method.parameters().get("batch")
     return batch is not None and "with replacement" in batch.description
 
 
-class _ComponentCounts:
+class _RecordedRunCounts:
     """Oracle counts of a recorded run, and the number of distinct components it queried."""
 
     def __init__(self, transcript: Transcript) -> None:

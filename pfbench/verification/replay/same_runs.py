@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.verification.claim import Claim
-from pfbench.verification.replay.draw_streams import iterate_draw_streams
+from pfbench.verification.replay.draw_streams import draw_cases_and_run_counts
 from pfbench.verification.replay.replay_instances import ReplayCase, iterate_replay_cases
 from pfbench.verification.subject import ClaimBroken, NotTestable, Subject
 from pfbench.verification.trial import Trial
@@ -34,7 +34,7 @@ def _long_cases(method: Any) -> tuple[ReplayCase, ...]:
     """Return the problems and parameters of the long runs on which a fault is tested."""
     # What changes large indices alone shows where draws are tested, among many components.
     full_list = (
-        *(case for case, _ in iterate_draw_streams(method)),
+        *(case for case, _ in draw_cases_and_run_counts(method)),
         *iterate_replay_cases(method, "full"),
     )
     lengths = [case.parameters.get("iterations", 0) for case in full_list]

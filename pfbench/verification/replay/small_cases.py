@@ -73,7 +73,7 @@ def find_small_case(trial: Trial, case: ReplayCase) -> Claim | None:
     """
     method = ALGORITHMS[trial.claim.method]
     best, best_size, queries = None, math.inf, 0
-    waiting = sorted(_iterate_case_values(method, case), key=_case_size)[::-1]
+    waiting = sorted(_iterate_small_case_parameters(method, case), key=_case_size)[::-1]
     while waiting and queries < MAX_QUERIES:
         values = waiting.pop()
         T = values.get("iterations", 1)
@@ -103,7 +103,7 @@ def find_small_case(trial: Trial, case: ReplayCase) -> Claim | None:
     return best
 
 
-def _iterate_case_values(method: Any, case: ReplayCase) -> Iterator[Values]:
+def _iterate_small_case_parameters(method: Any, case: ReplayCase) -> Iterator[Values]:
     """Yield the values of small test cases on the same kind of set as `case`, quadratics first.
 
     They have two or more components if the method draws some: batches of one component are then

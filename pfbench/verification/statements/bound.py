@@ -110,7 +110,7 @@ class Bound(StatementCheck):
 
     def __post_init__(self) -> None:
         check_choice("statistic", self.statistic, OVER)
-        for bound in self.bounds.values():
+        for bound in self.bounds_by_label.values():
             check_signature("the bound", bound, "c, a, t" if self.statistic in EACH else "c, a")
         if self.statistic == "step" or not isinstance(self.quantity, str):
             arguments = "problem, before, after" if self.statistic == "step" else "problem, x"
@@ -122,7 +122,7 @@ class Bound(StatementCheck):
         _ = self.settings  # raises an error if `parameters` is invalid
 
     @cached_property
-    def bounds(self) -> Mapping[str, Most]:
+    def bounds_by_label(self) -> Mapping[str, Most]:
         """Bounds by label; the label of a single bound is ""."""
         return dict(self.upper) if isinstance(self.upper, Mapping) else {"": self.upper}
 
@@ -141,12 +141,12 @@ class Bound(StatementCheck):
         decide = self._decide_every_run if in_every_run else self._decide_expectation
         parts, runs = decide(trial)
         combined = {name: _combine_labels(by_label) for name, by_label in parts.items()}
-        decision = statistics.combine_instances(combined)
+        decision = statistics.best_if_all_hold(combined)
         if is_count(self.quantity):
-            decision = statistics.cap_by_schedule(decision)
+            decision = statistics.cap_at_holds_by_schedule(decision)
         if self.has_own_constant:
-            decision = statistics.cap_by_own_constant(decision)
-        conditions = self._decide_uniform_output(trial) if trial.horizon_multiple == 1 else {}
+            decision = statistics.cap_at_holds_by_own_constant(decision)
+        conditions = self._decide_if_output_is_uniform(trial) if trial.horizon_multiple == 1 else {}
         if conditions:
             decision = statistics.combine_with_conditions({"": decision}, conditions)
         return statistics.Evidence(decision, {"ratio": 1.0}, runs)
@@ -160,8 +160,8 @@ class Bound(StatementCheck):
             If an instance does not fit the method, the quantity is unknown, a bound is not a
             positive number, or `first` is not reached.
         """
-        for case in self.iterate_runnable_cases(trial):
-            for bound in self.bounds.values():
+        for case in self.iterate_cases_or_raise(trial):
+            for bound in self.bounds_by_label.values():
                 self._bound_value(bound, case, max(self.first, 1))
             if case.steps is not None and case.steps - (self.statistic != "every") < self.first:
                 raise InputError(
@@ -202,9 +202,9 @@ class Bound(StatementCheck):
             return max(
                 measured / self._bound_value(bound, case, t)
                 for t, measured in self._measure_run(trial, case, seed)
-                for bound in self.bounds.values()
+                for bound in self.bounds_by_label.values()
             )
-        lower = min(self._bound_value(bound, case, 0) for bound in self.bounds.values())
+        lower = min(self._bound_value(bound, case, 0) for bound in self.bounds_by_label.values())
         return self._value_of_run(trial, case, seed) / lower
 
     # --- every run --------------------------------------------------------------------------------
@@ -223,9 +223,9 @@ class Bound(StatementCheck):
                     case = setting.make_case(trial, instance.build_seeded(data))
                     lower, excess = self._rounding_levels(trial, case)
                     for t, measured in self._measure_run(trial, case, seed):
-                        for key, bound in self.bounds.items():
+                        for key, bound in self.bounds_by_label.items():
                             value = self._bound_value(bound, case, t, lower)
-                            ratio = _divide_by_bound(measured, value, excess)
+                            ratio = _ratio_beyond_rounding(measured, value, excess)
                             ratios.setdefault(_join_labels(key, label), []).append(ratio)
         decided = {
             name: {label: statistics.decide_inequality(some) for label, some in ratios.items()}
@@ -270,7 +270,7 @@ class Bound(StatementCheck):
             for label, setting in self.settings.items():
                 case = setting.make_case(trial, problem)
                 lower, excess = self._rounding_levels(trial, case)
-                for key, upper in self.bounds.items():
+                for key, upper in self.bounds_by_label.items():
                     labels = _join_labels(key, label)
                     bound = self._bound_value(upper, case, 0, lower)
                     request = _join_labels(name, labels), case, bound, excess
@@ -284,9 +284,9 @@ class Bound(StatementCheck):
         """Decide a bound on the mean over runs; return the decision and the number of runs."""
 
         def ratio(seed: int) -> float:
-            return _divide_by_bound(self._value_of_run(trial, case, seed), bound, excess)
+            return _ratio_beyond_rounding(self._value_of_run(trial, case, seed), bound, excess)
 
-        if getattr(trial.claim_algorithm, "deterministic", False):
+        if getattr(trial.original_algorithm, "deterministic", False):
             return statistics.decide_inequality([ratio(0)]), 1
         by_effort = trial.choose_by_effort(*self.runs)
         if is_count(self.quantity):
@@ -308,18 +308,18 @@ class Bound(StatementCheck):
         points = [x if step.state.at is None else keep(step.state.at) for x, step in moves]
         return float(np.mean([measured(x) for x in points]))
 
-    def _decide_uniform_output(self, trial: Trial) -> dict[str, statistics.Decision]:
+    def _decide_if_output_is_uniform(self, trial: Trial) -> dict[str, statistics.Decision]:
         """Decide whether the output is drawn uniformly, as {"output": decision}; {} if not needed.
 
         The dict is empty unless `statistic` is "mean" and the claim's method declares a uniform
         output, because only then the bound needs it.
         """
-        if self.statistic != "mean" or getattr(trial.claim_algorithm, "output", "") != "uniform":
+        if self.statistic != "mean" or getattr(trial.original_algorithm, "output", "") != "uniform":
             return {}
         problem, setting = next(iterate_problems(trial))[1], next(iter(self.settings.values()))
-        sizes = setting.make_case(trial, problem).claim_parameters
-        minimises = "lo" in getattr(trial.claim_algorithm, "requires", ())
-        return {"output": trial.decide_uniform_output(None if minimises else FREE, **sizes)}
+        sizes = setting.make_case(trial, problem).parameters_set_by_claim
+        minimises = "lo" in getattr(trial.original_algorithm, "requires", ())
+        return {"output": trial.decide_if_output_is_uniform(None if minimises else FREE, **sizes)}
 
 
 def _decide_mean_count(ratios: list[float]) -> statistics.Decision:
@@ -336,7 +336,7 @@ def _decide_mean_count(ratios: list[float]) -> statistics.Decision:
     return replace(decision, verdict=Verdict.HOLDS, reason=reason)
 
 
-def _divide_by_bound(measured: float, bound: float, excess: float) -> float:
+def _ratio_beyond_rounding(measured: float, bound: float, excess: float) -> float:
     """Return measured/bound, or 0 if the measured value exceeds the bound only by rounding."""
     return 0.0 if bound * (1.0 + ROUNDING) < measured <= bound + excess else measured / bound
 

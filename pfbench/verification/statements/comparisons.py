@@ -86,7 +86,7 @@ class IdentityCheck(setting.StatementCheck):
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
-        for case in self.iterate_runnable_cases(trial):
+        for case in self.iterate_cases_or_raise(trial):
             setting.make_compared_method(self.other_method, self.other_parameters, case)
 
     def _iterate_relative_differences(
@@ -94,14 +94,16 @@ class IdentityCheck(setting.StatementCheck):
     ) -> Iterator[float]:
         """Yield the relative difference of the two methods' runs at each step."""
         other = setting.make_compared_method(self.other_method, self.other_parameters, case)
-        values = (self._values(trial, case, each, seed) for each in (case.algorithm, other))
+        values = (
+            self._iterate_values_of_run(trial, case, each, seed) for each in (case.algorithm, other)
+        )
         for value, two in zip_longest(*values):
             if value is None or two is None:
                 raise ClaimBroken("one of the two compared methods makes more steps than the other")
             size = max(float(np.abs(value).max()), float(np.abs(two).max()))
             yield float(np.abs(value - two).max()) / size if size > 0.0 else 0.0
 
-    def _values(
+    def _iterate_values_of_run(
         self, trial: Trial, case: setting.MethodOnProblem, algorithm: Any, seed: int
     ) -> Iterator[Any]:
         """Yield the iterates of a run, or the quantity's value at each iterate, as arrays."""
@@ -200,12 +202,12 @@ class Separation(setting.StatementCheck):
                 parts[name] = statistics.decide_inequality(np.array(rows(1)) / self.factor)
             runs += 2 * len(rows.computed)
         return statistics.Evidence(
-            statistics.combine_instances(parts), {"calls over the other's": self.factor}, runs
+            statistics.best_if_all_hold(parts), {"calls over the other's": self.factor}, runs
         )
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
-        for case in self.iterate_runnable_cases(trial):
+        for case in self.iterate_cases_or_raise(trial):
             setting.make_compared_method(self.other_method, self.other_parameters, case)
             self._target(case)
             as_function(case.problem, self.measure)(case.problem.start())

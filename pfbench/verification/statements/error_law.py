@@ -128,11 +128,11 @@ class ErrorLawCheck(setting.StatementCheck):
             parts[name] = self._decide_groups(case, groups)
             runs += count
         claimed = {"mean square over its law": 1.0}
-        return statistics.Evidence(statistics.combine_instances(parts), claimed, runs)
+        return statistics.Evidence(statistics.best_if_all_hold(parts), claimed, runs)
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
-        for case in self.iterate_runnable_cases(trial):
+        for case in self.iterate_cases_or_raise(trial):
             problem: Any = case.problem
             zero = np.zeros(problem.shape)
             past = Past(t=1, x=problem.start(), error=zero, step=zero, problem=problem)
@@ -207,13 +207,15 @@ def group_errors(
     for chance, estimates in runs:
         count += 1
         listed = list(estimates)
-        units = units if count > 1 else _find_rounding_units(problem, listed)
-        for past, error, existing in _iterate_pasts_and_errors(problem, listed, units):
+        units = units if count > 1 else _rounding_units_by_part(problem, listed)
+        for past, error, existing in _iterate_pasts_errors_and_keys(problem, listed, units):
             groups.setdefault((past.t, existing), ErrorGroup(past)).add(chance, error)
     return list(groups.values()), count
 
 
-def _find_rounding_units(problem: Any, estimates: Sequence[tuple[Any, Any]]) -> tuple[float, float]:
+def _rounding_units_by_part(
+    problem: Any, estimates: Sequence[tuple[Any, Any]]
+) -> tuple[float, float]:
     """Return the units, at most 1, in which points and estimates are rounded to group them.
 
     They are powers of two, from a run and the start, and 1 for exact numbers.
@@ -230,7 +232,7 @@ def _find_unit(arrays: Sequence[Any]) -> float:
     return 2.0 ** math.floor(math.log2(size)) if 0.0 < size < 1.0 else 1.0
 
 
-def _iterate_pasts_and_errors(
+def _iterate_pasts_errors_and_keys(
     problem: Any, estimates: Iterable[tuple[Any, Any]], units: tuple[float, float]
 ) -> Iterator[tuple[Past, Any, Any]]:
     """Yield the past of each estimate, its error, and a key of all earlier points and estimates.

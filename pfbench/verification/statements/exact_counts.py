@@ -124,7 +124,7 @@ class ExactCounts(StatementCheck):
 
     def check(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
-        for case in self.iterate_runnable_cases(trial):
+        for case in self.iterate_cases_or_raise(trial):
             self._compute_claimed_counts(case)
 
     def _compute_claimed_counts(self, case: MethodOnProblem) -> dict[str, float]:
@@ -155,10 +155,10 @@ class ExactCounts(StatementCheck):
 
 
 def _decide_counts(
-    claimed: Mapping[str, float], observed: Mapping[str, float], expected: bool
+    claimed: Mapping[str, float], observed: Mapping[str, float], are_means: bool
 ) -> statistics.Decision:
     """Decide whether counts equal the claimed ones; means may differ by rounding errors."""
-    if not expected:
+    if not are_means:
         return statistics.decide_equality(claimed, observed)
     wrong = [
         f"The mean of {kind.upper()} over all draws is {observed[kind]:g}, not {number:g}."

@@ -14,7 +14,7 @@ from pfbench.verification.statements.setting import (
     ClaimSetting,
     adapt_instance_to_longer_horizon,
 )
-from pfbench.verification.statistics import Decision, Evidence, combine_instances, is_doubtful
+from pfbench.verification.statistics import Decision, Evidence, best_if_all_hold, is_doubtful
 from pfbench.verification.subject import ClaimBroken, Subject
 from pfbench.verification.trial import Trial
 
@@ -53,7 +53,7 @@ def decide_at_growing_horizons(
     if None in horizons or not horizons or not Verdict(evidence.decision.verdict).keeps_bound:
         return evidence
     first = max(T for horizon in horizons if horizon for T in horizon[1:])
-    seconds = _horizon_seconds(trial)
+    seconds = _seconds_for_longer_horizons(trial)
     tried = _HorizonTests(check, seconds, {"": evidence.decision}, evidence.repetitions)
     groups, factor, late = split_instances_by_horizon_dependence(trial.claim), FACTOR, ""
     work, reached = [trial.coverage.work] * len(groups), [1] * len(groups)
@@ -67,7 +67,7 @@ def decide_at_growing_horizons(
         for k in [*going]:
             stretched = replace(trial, horizon_multiple=factor, claim=groups[k])
             name = f"T = {first * factor}{name_instances(groups[k]) if len(groups) > 1 else ''}"
-            if tried.try_horizon(name, stretched, FACTOR * work[k]):
+            if tried.record_if_decided(name, stretched, FACTOR * work[k]):
                 work[k], reached[k] = tried.last, factor
             else:
                 going.remove(k)
@@ -75,12 +75,12 @@ def decide_at_growing_horizons(
     factors = [1, *_horizon_multiples(max(reached))]
     for high in [] if late else reversed(_horizon_multiples(reached[0])):
         for low in [f for f in factors if f < high]:
-            claim = select_horizon_dependent_instances(groups[0], high, low)
+            claim = instances_that_differ_between_horizons(groups[0], high, low)
             name = f"T = {first * high} on instances for T = {first * low}"
             cost = work[0] * high / reached[0]
-            tried.try_horizon(name, replace(trial, horizon_multiple=high, claim=claim), cost)
+            tried.record_if_decided(name, replace(trial, horizon_multiple=high, claim=claim), cost)
     trial.coverage.horizons = tuple(first * f for f in factors) if len(factors) > 1 else ()
-    decision = combine_instances(tried.parts) if len(tried.parts) > 1 else evidence.decision
+    decision = best_if_all_hold(tried.parts) if len(tried.parts) > 1 else evidence.decision
     if min(reached) < max(reached):
         shortest = groups[reached.index(min(reached))]
         late += f" T <= {first * min(reached)}{name_instances(shortest)}."
@@ -99,7 +99,7 @@ class _HorizonTests:
     spent: float = 0.0
     last: float = 0.0
 
-    def try_horizon(self, name: str, trial: Trial, cost: float) -> bool:
+    def record_if_decided(self, name: str, trial: Trial, cost: float) -> bool:
         """Test a claim at a longer horizon; return whether the result is recorded.
 
         The result is not recorded in any of these cases: the cost exceeds the remaining seconds; a
@@ -152,7 +152,7 @@ def name_instances(claim: Claim) -> str:
     return f" on {', '.join(instance.name for instance in claim.instances)}"
 
 
-def select_horizon_dependent_instances(
+def instances_that_differ_between_horizons(
     claim: Claim, longer_multiple: int, shorter_multiple: int
 ) -> Claim:
     """Return the claim on those of its instances that change between the two horizons."""
@@ -166,7 +166,7 @@ def select_horizon_dependent_instances(
     return replace(claim, instances=tuple(instances))
 
 
-def _horizon_seconds(trial: Trial) -> float:
+def _seconds_for_longer_horizons(trial: Trial) -> float:
     """Return the number of seconds that the tests at longer horizons may take."""
     subject = trial.subject
     is_fault = type(subject) is not Subject or isinstance(subject.algorithm, Fault)

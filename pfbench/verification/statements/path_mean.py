@@ -14,7 +14,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.status import Verdict
 from pfbench.sets.norms import LmoQuality
-from pfbench.verification.statistics import Decision, Evidence, combine_instances, decide_inequality
+from pfbench.verification.statistics import Decision, Evidence, best_if_all_hold, decide_inequality
 from pfbench.verification.trial import Trial
 
 _LONGEST = 20_000
@@ -26,7 +26,7 @@ Numbers = dict[str, Any]
 """Arguments of a bound by name: constants and parameters."""
 
 
-def norm_constants(problem: Any) -> Numbers:
+def normed_constants(problem: Any) -> Numbers:
     """Return the constants of a problem with a norm, by name: K, L, L_f, rho, zeta, sigma, delta.
 
     L is the smoothness constant from the norm to the dual norm.
@@ -48,7 +48,7 @@ def gradient_dual_norm(problem: Any, x: Floats) -> float:
     return float(problem.norm.dual_norm(problem.gradient(x)))
 
 
-def mean_gradient_norm_and_lmo_quality(
+def mean_norm_and_lmo_quality_limits(
     trial: Trial, problem: Any, algorithm: Any, seed: int
 ) -> tuple[float, float, float]:
     """Return the mean dual norm of a run's gradients, and two bounds on the accuracy of its LMO.
@@ -92,13 +92,13 @@ def gap(problem: Any, x: Floats) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PathMeanBound:
+class IterateMeanBound:
     """Check that a quantity's mean over x_1 .. x_K is at most each of several bounds.
 
     Attributes
     ----------
     bounds
-        Bounds by label: functions whose arguments are named after `norm_constants`, L_ms and the
+        Bounds by label: functions whose arguments are named after `normed_constants`, L_ms and the
         method's parameters.
     quantity
         Function of a problem and a point that is measured.
@@ -120,7 +120,7 @@ class PathMeanBound:
             problem = instance()
             if trial.effort == "quick" and problem.K > _LONGEST:
                 continue
-            numbers = {**norm_constants(problem), "L_ms": problem.constants(problem.start()).L_ms}
+            numbers = {**normed_constants(problem), "L_ms": problem.constants(problem.start()).L_ms}
             parameters = self.parameters(numbers)
             algorithm = trial.make(iterations=problem.K, batch=1, **parameters)
 
@@ -140,7 +140,7 @@ class PathMeanBound:
             runs += measure_run.cache_info().currsize
             if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
                 break
-        return Evidence(combine_instances(parts), {"ratio": 1.0}, runs)
+        return Evidence(best_if_all_hold(parts), {"ratio": 1.0}, runs)
 
 
 def _parameter_names(bound: Callable[..., float]) -> tuple[str, ...]:

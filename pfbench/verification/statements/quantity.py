@@ -86,7 +86,7 @@ def _suboptimality(problem: Problem) -> Callable[[Any], float]:
 
     def suboptimality(x: Any) -> float:
         best_known = problem.best_known
-        lower = minimum_value(problem) if best_known is None else best_known[0]
+        lower = minimise_convex(problem) if best_known is None else best_known[0]
         value = objective(problem, State(keep(x)))
         return float(value if isinstance(value, float) else math.nan) - lower
 
@@ -99,7 +99,7 @@ ACCURACY = 1e-11
 _ITERATIONS = 20_000
 
 
-def minimum_value(problem: Any) -> float:
+def minimise_convex(problem: Any) -> float:
     """Minimise a convex f over the set; return a value that exceeds min f by at most a small gap.
 
     The gap is at most `ACCURACY` times the gap at the start. A convex f is nowhere below f(x) - max

@@ -15,7 +15,7 @@ from pfbench.verification import statistics
 from pfbench.verification.instances import Instance
 from pfbench.verification.statements import setting
 from pfbench.verification.statements.quantity import Quantity, as_function, count_calls_to_target
-from pfbench.verification.statistics import cap_by_schedule as follows_from_schedule
+from pfbench.verification.statistics import cap_at_holds_by_schedule as follows_from_schedule
 from pfbench.verification.trial import Trial
 
 EPSILON = "1/epsilon"
@@ -117,7 +117,7 @@ class RateCheck(setting.StatementCheck):
 
             parts[name] = statistics.decide_exponent(fit, self.exponent, seeds=self.seeds)
             runs += len(rows.computed) * len(self.values)
-        decision = statistics.combine_instances(parts)
+        decision = statistics.best_if_all_hold(parts)
         if self.by_schedule:
             decision = follows_from_schedule(decision)
         elif decision.verdict == Verdict.HOLDS and all(
@@ -144,7 +144,7 @@ class RateCheck(setting.StatementCheck):
         `seed` determines the random data of the problem.
         """
         if self.varied_parameter == EPSILON:
-            report = {"epsilon": value} if "epsilon" in instance.parameter_names else {}
+            report = {"epsilon": value} if "epsilon" in instance.free_parameter_names else {}
             problem = instance.build_seeded(seed, **report)
             return self.setting.make_case(trial, problem, epsilon=value)
         varied = {self.varied_parameter: int(value) if float(value).is_integer() else value}

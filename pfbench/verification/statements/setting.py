@@ -81,11 +81,11 @@ class MethodOnProblem:
     @property
     def steps(self) -> int | None:
         """Number of steps that the claim sets; None if the claim sets none."""
-        iterations: int | None = self.claim_parameters.get("iterations")
+        iterations: int | None = self.parameters_set_by_claim.get("iterations")
         return iterations
 
     @property
-    def claim_parameters(self) -> Mapping[str, Any]:
+    def parameters_set_by_claim(self) -> Mapping[str, Any]:
         """Parameters that the claim sets, by name."""
         parameters: Mapping[str, Any] = vars(self.parameters)
         return parameters
@@ -156,11 +156,11 @@ class ClaimSetting:
         else:
             parameters = {**self.parameters, **full, **longer, **overrides}
         epsilon = parameters.pop("epsilon", None)
-        if epsilon is None or not has_schedule(trial.claim_algorithm):
-            algorithm = _make_with_constants(trial, statement, parameters)
+        if epsilon is None or not has_schedule(trial.original_algorithm):
+            algorithm = _with_fallback_constants(trial, statement, parameters)
         else:
             algorithm = trial.make_scheduled(epsilon, statement, **parameters)
-            right = trial.claim_algorithm.theory(epsilon, statement, **parameters)
+            right = trial.original_algorithm.theory(epsilon, statement, **parameters)
             parameters = get_parameters(right)
         parameters |= {} if epsilon is None else {"epsilon": epsilon}
         return MethodOnProblem(
@@ -171,7 +171,9 @@ class ClaimSetting:
         )
 
 
-def _make_with_constants(trial: Trial, constants: Any, parameters: Mapping[str, Any]) -> Algorithm:
+def _with_fallback_constants(
+    trial: Trial, constants: Any, parameters: Mapping[str, Any]
+) -> Algorithm:
     """Return the method with a claim's parameters; the constants may supply missing parameters.
 
     An example is frank-wolfe[step=short], whose `smoothness` is L_f unless it is given.
@@ -235,7 +237,7 @@ class StatementCheck:
         (setting,) = self.settings.values()
         return setting
 
-    def iterate_runnable_cases(self, trial: Trial) -> Iterator[MethodOnProblem]:
+    def iterate_cases_or_raise(self, trial: Trial) -> Iterator[MethodOnProblem]:
         """Yield the method on a problem of each instance; raise an error if it cannot run there."""
         for _, problem in iterate_problems(trial):
             for setting in self.settings.values():
@@ -275,7 +277,7 @@ def make_compared_method(method: Any, parameters: Given | None, case: MethodOnPr
         If the method refuses the parameters.
     """
     if parameters is None:
-        return instantiate_with_accepted_parameters(method, **case.claim_parameters)
+        return instantiate_with_accepted_parameters(method, **case.parameters_set_by_claim)
     reported = parameters(case.constants) if callable(parameters) else parameters
     return instantiate_with_accepted_parameters(method, tuple(reported), **reported)
 
@@ -317,7 +319,7 @@ def adapt_instance_to_longer_horizon(instance: Instance, horizon_multiple: int) 
     """
     parameters = inspect.signature(instance.build).parameters
     changed: dict[str, Any] = {}
-    for name in instance.parameter_names:
+    for name in instance.free_parameter_names:
         default = parameters[name].default
         if name in _HORIZONS and type(default) is int:
             changed[name] = horizon_multiple * default
@@ -328,7 +330,7 @@ def adapt_instance_to_longer_horizon(instance: Instance, horizon_multiple: int) 
 
 def is_run_random(trial: Trial, instance: Instance) -> bool:
     """Return whether runs of the claim's method on an instance depend on random numbers."""
-    return instance.varies or not getattr(trial.claim_algorithm, "deterministic", False)
+    return instance.varies or not getattr(trial.original_algorithm, "deterministic", False)
 
 
 def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, int]]:

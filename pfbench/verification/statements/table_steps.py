@@ -40,7 +40,9 @@ def list_step_outcomes(
         raise NotTestable(str(error)) from error
 
 
-def list_step_maps(trial: Trial, problem: WeightedRows, step: float) -> tuple[Floats, Floats]:
+def probabilities_and_matrices(
+    trial: Trial, problem: WeightedRows, step: float
+) -> tuple[Floats, Floats]:
     """Return, for each random draw of a step, the probability and the matrix of the state's update.
 
     The state z is that of `list_step_outcomes`. Steps are linear, as all c_i are 0. The shapes are
@@ -60,7 +62,7 @@ def second_moment_map(chances: Floats, maps: Floats) -> Floats:
     Parameters
     ----------
     chances, maps
-        The result of `list_step_maps`.
+        The result of `probabilities_and_matrices`.
     """
     square = np.einsum("b,bij,bkl->ikjl", chances, maps, maps)
     return np.asarray(square.reshape(2 * [maps[0].size]))

@@ -29,10 +29,14 @@ from pfbench.verification.statistics.means import mean_interval as mean_interval
 from pfbench.verification.statistics.medians import MOST_SEEDS as MOST_SEEDS
 from pfbench.verification.statistics.medians import SEEDS as SEEDS
 from pfbench.verification.statistics.medians import SeedRows as SeedRows
-from pfbench.verification.statistics.parts import cap_by_own_constant as cap_by_own_constant
-from pfbench.verification.statistics.parts import cap_by_schedule as cap_by_schedule
+from pfbench.verification.statistics.parts import best_if_all_hold as best_if_all_hold
+from pfbench.verification.statistics.parts import (
+    cap_at_holds_by_own_constant as cap_at_holds_by_own_constant,
+)
+from pfbench.verification.statistics.parts import (
+    cap_at_holds_by_schedule as cap_at_holds_by_schedule,
+)
 from pfbench.verification.statistics.parts import combine_all as combine_all
-from pfbench.verification.statistics.parts import combine_instances as combine_instances
 from pfbench.verification.statistics.parts import combine_with_conditions as combine_with_conditions
 from pfbench.verification.statistics.seed_decisions import EXPONENT_MARGIN as EXPONENT_MARGIN
 from pfbench.verification.statistics.seed_decisions import LAW_MARGIN as LAW_MARGIN

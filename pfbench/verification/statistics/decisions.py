@@ -150,18 +150,18 @@ def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE
     InputError
         If there is no sample, one is negative or NaN, or the bound is not positive.
     """
-    values = np.atleast_1d(means.as_float_array("samples", samples))
+    values = np.atleast_1d(means.as_floats_with_nan("samples", samples))
     if values.ndim != 1 or values.size == 0:
         raise InputError("samples must be a list of numbers, one per run.")
     ratios = means.normalise_samples(values, check_real("bound", bound, above=0))
-    return _decide_ratios(ratios, check_real("upper", upper, above=1))
+    return _decide_mean_ratio(ratios, check_real("upper", upper, above=1))
 
 
-def _decide_ratios(ratios: means.Array, upper: float) -> Decision:
+def _decide_mean_ratio(ratios: means.Array, max_ratio: float) -> Decision:
     """Decide whether ratios of samples to their bounds have a mean of at most 1."""
     largest = max(0.0, float(means.log_e_values(ratios, 1.0).max()))
-    limits = means.sequential_limits(ratios, means.CONFIDENCE, upper)
-    interval = means.sequential_limits(ratios, (1 + means.CONFIDENCE) / 2, upper)
+    limits = means.sequential_limits(ratios, means.CONFIDENCE, max_ratio)
+    interval = means.sequential_limits(ratios, (1 + means.CONFIDENCE) / 2, max_ratio)
     measured = {
         "runs": float(ratios.size),
         "ratio": float(ratios.mean()),
@@ -171,7 +171,7 @@ def _decide_ratios(ratios: means.Array, upper: float) -> Decision:
         "upper_limit": limits.upper,
         "log_e_value": largest,
     }
-    return _decide_by_limits(
+    return _decide_mean_by_limits(
         measured,
         rejected="The mean exceeds the bound: the e-process rejects it.",
         doubtful="The e-process is evidence against the bound, but not significant.",
@@ -181,7 +181,7 @@ def _decide_ratios(ratios: means.Array, upper: float) -> Decision:
     )
 
 
-def _decide_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
+def _decide_mean_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
     """Decide a bound on a mean by its e-value, or else by confidence limits of mean/bound.
 
     The lower and the upper limit are one-sided.
@@ -234,7 +234,7 @@ def decide_share(successes: npt.ArrayLike, limit: float) -> Decision:
         "upper_limit": float(upper) / share,
         "log_e_value": largest,
     }
-    return _decide_by_limits(
+    return _decide_mean_by_limits(
         measured,
         rejected="The event happens more often: the e-process rejects the claimed share.",
         doubtful="The e-process is evidence against the share, but not significant.",
@@ -262,7 +262,7 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
     InputError
         If there is no ratio, or one is NaN.
     """
-    values = means.as_float_array("ratios", ratios)
+    values = means.as_floats_with_nan("ratios", ratios)
     if values.size == 0 or np.isnan(values).any():
         raise InputError("ratios must be a list of at least one number, without NaN.")
     slack = check_real("rounding", rounding, minimum=0)
@@ -386,7 +386,7 @@ def decide_mean_sequentially(
     samples = np.empty(0)
     while True:
         number = min(batch, limit - samples.size)
-        new = means.as_float_array("samples", draw(number))
+        new = means.as_floats_with_nan("samples", draw(number))
         if new.shape != (number,):
             raise InputError(f"draw({number}) returned shape {new.shape}, not ({number},).")
         samples = np.concatenate([samples, new])
@@ -394,6 +394,6 @@ def decide_mean_sequentially(
         clear = means.upper_limit(ratios, means.CONFIDENCE) <= 1
         if not (clear or samples.size == limit or rejects(means.log_e_values(ratios, 1.0).max())):
             continue
-        decision = _decide_ratios(ratios, means.RANGE)
+        decision = _decide_mean_ratio(ratios, means.RANGE)
         if decision.verdict != Verdict.INCONCLUSIVE or samples.size == limit:
             return decision, samples

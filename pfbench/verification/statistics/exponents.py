@@ -107,7 +107,7 @@ def fit_exponent(
     point = check_finite_array("x", x)
     if point.ndim != 1 or (point <= 0).any() or np.unique(point).size != point.size:
         raise InputError("x must be a list of distinct positive numbers.")
-    cells = means.as_float_array("counts", counts)
+    cells = means.as_floats_with_nan("counts", counts)
     fixed = cells.ndim == 1
     cells = np.atleast_2d(cells)
     if cells.ndim != 2 or cells.shape[0] == 0 or cells.shape[1] != point.size:

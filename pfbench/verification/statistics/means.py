@@ -123,7 +123,7 @@ def log_e_values(samples: npt.ArrayLike, bound: float) -> Array:
 
 def normalise_samples(samples: npt.ArrayLike, bound: float) -> Array:
     """Return the samples divided by the bound; raise an error if one is negative or NaN."""
-    x = as_float_array("samples", samples)
+    x = as_floats_with_nan("samples", samples)
     if x.ndim == 0:
         raise InputError("samples must be a list of numbers, in the order of measurement.")
     bad = x[~(x >= 0)]
@@ -258,7 +258,7 @@ def mean_interval(samples: npt.ArrayLike) -> ConfidenceInterval:
 # --- validation -----------------------------------------------------------------------------------
 
 
-def as_float_array(name: str, value: npt.ArrayLike) -> Array:
+def as_floats_with_nan(name: str, value: npt.ArrayLike) -> Array:
     """Convert a value to an array of floats; NaN and inf are allowed."""
     try:
         return np.asarray(value, dtype=np.float64)

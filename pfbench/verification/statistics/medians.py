@@ -80,7 +80,7 @@ def sign_p_value(values: npt.ArrayLike, bound: float) -> float:
     InputError
         If there is no value, one is NaN, or the bound is not finite.
     """
-    x = check_values(values)
+    x = check_values_without_nan(values)
     nonzero = int(np.count_nonzero(x <= check_real("bound", bound) + ROUNDING))
     return float(scipy.special.bdtr(nonzero, x.size, 0.5))
 
@@ -103,7 +103,7 @@ def median_interval(values: npt.ArrayLike) -> means.ConfidenceInterval:
     InputError
         If there is no value, or one is NaN.
     """
-    x = np.sort(check_values(values))
+    x = np.sort(check_values_without_nan(values))
     tail = (1 - means.CONFIDENCE) / 2
     missed = scipy.special.bdtr(np.arange(x.size), x.size, 0.5)
     k = int(np.count_nonzero(missed <= tail)) - 1
@@ -112,9 +112,9 @@ def median_interval(values: npt.ArrayLike) -> means.ConfidenceInterval:
     return means.ConfidenceInterval(float(x[k]), float(x[x.size - 1 - k]))
 
 
-def check_values(values: npt.ArrayLike) -> means.Array:
+def check_values_without_nan(values: npt.ArrayLike) -> means.Array:
     """Convert values to an array of shape (k,), k >= 1, without NaN; else raise an error."""
-    x = means.as_float_array("values", values)
+    x = means.as_floats_with_nan("values", values)
     if x.ndim != 1 or x.size == 0 or np.isnan(x).any():
         raise InputError("values must be a nonempty list of numbers, one per seed, without NaN.")
     return x

@@ -11,7 +11,7 @@ _CONDITION = "condition "
 _NEVER_NEAR = ("by_schedule", "by_own_constant")
 
 
-def cap_by_schedule(part: Decision) -> Decision:
+def cap_at_holds_by_schedule(part: Decision) -> Decision:
     """Cap a decision at *holds*, because the schedule alone determines the measured result.
 
     `measured` gets "by_schedule": True.
@@ -19,7 +19,7 @@ def cap_by_schedule(part: Decision) -> Decision:
     return _cap_at_holds(part, "by_schedule", "it follows from the schedule")
 
 
-def cap_by_own_constant(part: Decision) -> Decision:
+def cap_at_holds_by_own_constant(part: Decision) -> Decision:
     """Cap a decision at *holds*, because a constant of the bound is not from a paper.
 
     `measured` gets "by_own_constant": True.
@@ -29,7 +29,7 @@ def cap_by_own_constant(part: Decision) -> Decision:
 
 def combine_all(parts: Mapping[str, Decision]) -> Decision:
     """Return the worst of the decisions on the parts of a claim, all of which must hold."""
-    return _join_parts(parts, min(parts, key=lambda name: _rank(parts[name])))
+    return _deciding_part(parts, min(parts, key=lambda name: _rank(parts[name])))
 
 
 def combine_with_conditions(
@@ -51,7 +51,7 @@ def combine_with_conditions(
     return combine_all({**parts, **met})
 
 
-def combine_instances(parts: Mapping[str, Decision]) -> Decision:
+def best_if_all_hold(parts: Mapping[str, Decision]) -> Decision:
     """Combine decisions on instances: the worst if the bound is not kept on all, else the best.
 
     The best decision is one with the bound most nearly attained. `tight_on` names the instance with
@@ -59,13 +59,13 @@ def combine_instances(parts: Mapping[str, Decision]) -> Decision:
     """
     bad = [name for name, part in parts.items() if not Verdict(part.verdict).keeps_bound]
     if bad:
-        return _join_parts(parts, min(bad, key=lambda name: _rank(parts[name])))
+        return _deciding_part(parts, min(bad, key=lambda name: _rank(parts[name])))
     best = max(
         parts,
         key=lambda name: (_rank(parts[name]), max(parts[name].tight_on.values(), default=0.0)),
     )
     return replace(
-        _join_parts(parts, best), tight_on=_merge_tight_ratios_by_part({best: parts[best]})
+        _deciding_part(parts, best), tight_on=_merge_tight_ratios_by_part({best: parts[best]})
     )
 
 
@@ -82,7 +82,7 @@ def _cap_at_holds(part: Decision, mark: str, why: str) -> Decision:
     return replace(part, verdict=Verdict.HOLDS, reason=reason, measured=measured, tight_on={})
 
 
-def _join_parts(parts: Mapping[str, Decision], deciding: str) -> Decision:
+def _deciding_part(parts: Mapping[str, Decision], deciding: str) -> Decision:
     """Return the decision of the part `deciding`, with the measured values of all parts."""
     decision = parts[deciding]
     measured = {

@@ -52,7 +52,7 @@ def decide_median(
         return _decide_by_interim_analyses(
             lambda count: decide_median(ratios(count), bound), _is_settled, seeds
         )
-    values = medians.check_values(ratios) / bound
+    values = medians.check_values_without_nan(ratios) / bound
     interval, p_value = medians.median_interval(values), medians.sign_p_value(values, 1.0)
     measured = {
         "seeds": float(values.size),

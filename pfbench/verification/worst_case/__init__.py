@@ -11,4 +11,6 @@ from pfbench.verification.worst_case.custom import FunctionClass as FunctionClas
 from pfbench.verification.worst_case.custom import compute_worst_case as compute_worst_case
 from pfbench.verification.worst_case.estimation import check_installed as check_installed
 from pfbench.verification.worst_case.requests import WorstCaseCheck as WorstCaseCheck
-from pfbench.verification.worst_case.requests import iterate_worst_cases as iterate_worst_cases
+from pfbench.verification.worst_case.requests import (
+    iterate_user_worst_cases as iterate_user_worst_cases,
+)

@@ -258,11 +258,11 @@ class WorstCaseProgram:
         self._vertices.append((v, g))
         return v
 
-    def solve(self, measure: str, over: str) -> float:
+    def solve(self, measure: str, statistic: str) -> float:
         """Return a measure's largest value over the function class; NaN if the solver fails."""
         worst, f, function_class = self._estimation, self._f, self._function_class
         if any(self._recording.measured):
-            return self._solve_mean_squares(over)
+            return self._solve_mean_squares(statistic)
         runs = [(chance, [self._vector(x) for x in run]) for chance, run in self._recording.runs]
         start, best = f(self._start), None
         bounded = math.isfinite(function_class.delta)
@@ -274,21 +274,21 @@ class WorstCaseProgram:
                 worst.require(start - f(best) <= function_class.delta)
             self._min_points = f(best)
         measures = [
-            (chance, [self._measure(measure, x, best) for x in _combine(run, over)])
+            (chance, [self._measure(measure, x, best) for x in _combine(run, statistic)])
             for chance, run in runs
         ]
         if bounded and not function_class.convex:
             for x in {id(x): x for _, run in runs for x in run}.values():
                 slack = 0.0 if self._set else f.gradient(x) ** 2 / (2.0 * function_class.L)
                 worst.require(start - f(x) + slack <= function_class.delta)
-        if over == "least":
+        if statistic == "least":
             return worst.solve(*measures[0][1])
         return worst.solve(sum((chance * mean(results) for chance, results in measures), 0.0))
 
-    def _solve_mean_squares(self, over: str) -> float:
+    def _solve_mean_squares(self, statistic: str) -> float:
         """Return the worst case of the least, or of the mean, squared norm of recorded vectors.
 
-        The statistic `over` selects the least or the mean.
+        The statistic `statistic` selects the least or the mean.
         """
         worst, delta = self._estimation, self._function_class.delta
         squares = [[self._vector(v) ** 2 for v in run] for run in self._recording.measured]
@@ -296,7 +296,7 @@ class WorstCaseProgram:
             start = self._f(self._start)
             for y, height in self._visited:
                 worst.require(start - self._f(y) - height <= delta)
-        if over == "least":
+        if statistic == "least":
             return worst.solve(*squares[0])
         chances = [chance for chance, _ in self._recording.runs]
         return worst.solve(sum(map(operator.mul, chances, map(mean, squares)), 0.0))

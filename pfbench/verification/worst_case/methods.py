@@ -41,26 +41,28 @@ ETA = 1.0
 def _solve(
     method: Any,
     function_class: FunctionClass,
-    over: str,
+    statistic: str,
     quantity: str = "",
     has_set: bool = False,
     **options: Any,
 ) -> float:
     recording = record_method(method, function_class.n, None, RecordingOptions(**options))
     has_penalty = bool(options.get("has_prox")) and not has_set
-    return WorstCaseProgram(recording, function_class, has_set, has_penalty).solve(quantity, over)
+    return WorstCaseProgram(recording, function_class, has_set, has_penalty).solve(
+        quantity, statistic
+    )
 
 
-def _solve_worst_gap(N: int, step: float, L: float, over: str) -> float:
+def _solve_worst_gap(N: int, step: float, L: float, statistic: str) -> float:
     """Return the worst case of the smallest or mean Frank-Wolfe gap of N steps of equal size.
 
-    The statistic `over` selects the smallest or the mean gap.
+    The statistic `statistic` selects the smallest or the mean gap.
     """
     method = NFWUSPIDERG(iterations=N, step=step, batch=1, period=1)
-    return _solve(method, FunctionClass(L=L, delta=DELTA), over, "fw_gap", has_set=True)
+    return _solve(method, FunctionClass(L=L, delta=DELTA), statistic, "fw_gap", has_set=True)
 
 
-def best_constant_step(N: int) -> float:
+def best_frank_wolfe_step(N: int) -> float:
     """Return the constant step size with the best bound on the Frank-Wolfe gaps of N steps.
 
     It is sqrt(2 h0/(C N)) if C = L D^2 = 1.
@@ -78,7 +80,7 @@ def theorem_accuracy(N: int) -> float:
 
 def frank_wolfe_gap(N: int, L: float = 1.0) -> float:
     """Return the worst case of the smallest gap in N Frank-Wolfe steps of constant size."""
-    return _solve_worst_gap(N, best_constant_step(N), L, "least")
+    return _solve_worst_gap(N, best_frank_wolfe_step(N), L, "least")
 
 
 def nfwu_exact(N: int, L: float = 1.0) -> float:
@@ -110,7 +112,7 @@ def gradient_descent(N: int, L: float = 1.0) -> float:
     return _solve(ProxGD(iterations=N, step=1.0), inner, "least", "gradient_mapping_sq")
 
 
-def _measure_mapping(ask: Any, states: list[State], lam: float) -> Iterator[Any]:
+def _gradient_mappings_before_last(ask: Any, states: list[State], lam: float) -> Iterator[Any]:
     """Yield the gradient mapping with step lam at each iterate but the last."""
     for x in (ask.start(), *(state.x for state in states[:-1])):
         yield (x - ask.prox(x, ask.gradient(x), lam)) / lam
@@ -121,7 +123,7 @@ def prox_gd(N: int, L: float = 1.0) -> float:
 
     It is that of min over t < N of |G_{1/L}(x_t)|^2 for proximal gradient descent.
     """
-    measure = partial(_measure_mapping, lam=1.0)
+    measure = partial(_gradient_mappings_before_last, lam=1.0)
     method, inner = ProxGD(iterations=N, step=1.0), FunctionClass(L=L, delta=DELTA)
     return _solve(method, inner, "least", has_prox=True, measure=measure)
 
@@ -144,7 +146,7 @@ def ncgs(N: int, L: float = 1.0) -> float:
     # In units of Delta, which the solver needs: f/Delta, x/sqrt(Delta), eta/Delta.
     method = InexactNCGS(iterations=N, smoothness=1.0, tolerance=1.0 / (N * DELTA_SLIDING))
     inner = FunctionClass(L=L, D=math.inf, delta=1.0)
-    measure = partial(_measure_mapping, lam=0.5)
+    measure = partial(_gradient_mappings_before_last, lam=0.5)
     return DELTA_SLIDING * _solve(
         method, inner, "mean", has_set=True, has_prox=True, measure=measure
     )
@@ -166,7 +168,10 @@ def prox_spiderboost(N: int, L: float = 1.0) -> float:
     and epochs of q = 2 steps.
     """
     method = ProxSpiderBoost(iterations=N, step=0.5, batch=1, period=2)
-    inner, measure = FunctionClass(n=2, L=L, delta=DELTA), partial(_measure_mapping, lam=0.5)
+    inner, measure = (
+        FunctionClass(n=2, L=L, delta=DELTA),
+        partial(_gradient_mappings_before_last, lam=0.5),
+    )
     return _solve(method, inner, "mean", has_prox=True, measure=measure)
 
 
@@ -207,14 +212,14 @@ class EstimatedPath:
             yield State(x, x, g)
 
 
-def _measure_error(ask: Any, states: list[State]) -> Iterator[Any]:
+def _last_estimate_error(ask: Any, states: list[State]) -> Iterator[Any]:
     """Yield the error g - grad f(x) of the last gradient estimate g."""
     yield states[-1].estimate - ask.gradient(states[-1].at)
 
 
 def _error(path: EstimatedPath, n: int, L: float, **options: Any) -> float:
     inner = FunctionClass(n=n, L=L, delta=math.inf)
-    return _solve(path, inner, "mean", measure=_measure_error, max_answers=200, **options)
+    return _solve(path, inner, "mean", measure=_last_estimate_error, max_answers=200, **options)
 
 
 def svrg_error(N: int, L: float = 1.0) -> float:

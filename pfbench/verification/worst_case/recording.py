@@ -345,7 +345,7 @@ def _sample_mean(sample: Indices, n: int, function: Callable[[int], Any]) -> Any
 def record_method(
     method: Algorithm,
     n: int,
-    limit: int | None = None,
+    max_steps: int | None = None,
     options: RecordingOptions = RecordingOptions(),
 ) -> MethodRecording:
     """Record the iterates of a method on symbolic vectors, for every sequence of its draws.
@@ -353,7 +353,7 @@ def record_method(
     Parameters
     ----------
     method
-        The method, which ends by itself or after `limit` steps.
+        The method, which ends by itself or after `max_steps` steps.
     n
         Number of components.
     options
@@ -367,11 +367,11 @@ def record_method(
             makes no step.
     """
     size = options.max_answers + 1
-    recording = _record(method, n, limit, np.eye(size), options)
+    recording = _record(method, n, max_steps, np.eye(size), options)
     # What hides from the refusals shows itself in other coordinates.
     rng = np.random.default_rng(0)
     turned = np.linalg.qr(rng.standard_normal((size, size)))[0] * rng.uniform(0.5, 2.0, size)
-    recomputed = _record(method, n, limit, turned, options)
+    recomputed = _record(method, n, max_steps, turned, options)
     if not _recordings_equal(recording, recomputed):
         raise NonlinearMethodError("the method branches on numbers computed from oracle answers")
     return recording

@@ -97,7 +97,7 @@ def _as_json_value(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str | None) else str(value)
 
 
-def iterate_worst_cases(
+def iterate_user_worst_cases(
     reference: str, function_class: str = "", *, full: bool = False
 ) -> Iterator[WorstCaseCheck]:
     """Yield the computed worst cases of a user's method or claim for N = 1, 2, ... steps.
@@ -165,11 +165,11 @@ def iterate_claim_worst_cases(
             f"the claim {claim.name} has no computed worst case: the claim must bound the "
             f"{' or '.join(OVER)} value of one of {', '.join(MEASURES)}."
         )
-    if len(check.settings) > 1 or len(check.bounds) > 1:
+    if len(check.settings) > 1 or len(check.bounds_by_label) > 1:
         raise InputError(
             f"the claim {claim.name} states several bounds: name a claim with a single bound."
         )
-    ((_, setting),), ((_, upper),) = check.settings.items(), check.bounds.items()
+    ((_, setting),), ((_, upper),) = check.settings.items(), check.bounds_by_label.items()
     if setting.constants is not None:
         raise InputError(
             f"the constants of the claim {claim.name} are a function of a problem, but a worst "

@@ -15,21 +15,21 @@ pytestmark = pytest.mark.claims
 def test_omega_of_the_sum_is_attained_at_rank_one():
     ball = norms_of_layers.make_layers("sum", "exact").norm
     assert ball.omega == pytest.approx(3.6609, abs=5e-5)
-    points = norms_of_layers.iterate_points(np.random.default_rng(0), 0)
+    points = norms_of_layers.extreme_and_random_points(np.random.default_rng(0), 0)
     assert max(ball.norm(x) / np.linalg.norm(x) for x in points) == pytest.approx(ball.omega)
 
 
 def test_the_joint_smoothness_of_the_positive_quadratic():
     problem = joint_smoothness.make_positive()
     assert problem.constants(problem.start()).L_norm == pytest.approx(85.25, abs=0.01)
-    own = joint_smoothness.FaultyUnpairedSmoothness(problem).smoothness_in_norm(problem.norm)[0]
+    own = joint_smoothness.FaultySmoothnessWithoutLayerPairs(problem).smoothness_in_norm(
+        problem.norm
+    )[0]
     assert own == pytest.approx(68.20, abs=0.01)
 
 
 def test_own_steps_multiply_f():
-    evidence = joint_smoothness.check_steps_by_own_layer_smoothness(
-        trial(joint_smoothness.OWN_STEPS)
-    )
+    evidence = joint_smoothness.check_growth_by_own_layer_steps(trial(joint_smoothness.OWN_STEPS))
     assert [round(factor, 9) for factor in evidence.decision.measured.values()] == [1.0, 4.0, 16.0]
 
 

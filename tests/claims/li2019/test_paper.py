@@ -32,7 +32,7 @@ from pfbench.claims.li2019.theorem2 import (
     THM2,
     VARIANCE,
     batch_size,
-    decide_mean_variances,
+    decide_outer_mean_variances,
     variance_bound,
 )
 from pfbench.problems.matrix_regression import MatrixRegression
@@ -72,7 +72,9 @@ def test_the_counts_and_sizes_by_hand():
     assert component_gradient_count(10, 3, 0.7, 0.7 / 8) == 90
     assert component_gradient_count(10, 3, 0.7, 0.7 / 9) == 120
     assert batch_size(1.0, 3.0, 0.25) == 5200 * 16 * 3 * 4
-    assert theorem2.component_gradient_count(n=10, N=16, m=7, T=3) == 3 * (10 + 2 * 7 * 16)
+    assert theorem2.component_gradient_count(
+        n=10, inner_iterations=16, m=7, outer_iterations=3
+    ) == 3 * (10 + 2 * 7 * 16)
     numbers = (0.01, 0.5, 2.0, 0.1, 0.3, 0.2)
     assert statistical_error_squared(*numbers) == pytest.approx(8 * 0.01 * 0.8**2 / 0.5)
 
@@ -172,16 +174,19 @@ def test_the_variance_is_that_of_the_definition():
     """With a batch of one the mean of the ratios is the variance of one draw over its bound."""
     tested = from_quadratic(interior_of_l2_ball(np.random.default_rng(1), 8, 2.0))
     problem, m, runs = tested.problem, 7, 400
-    parts = decide_mean_variances(trial(VARIANCE), "x", tested, 1, runs, batch=m)
+    parts = decide_outer_mean_variances(trial(VARIANCE), "x", tested, 1, runs, batch=m)
     measured = parts["x, t=1"].measured["ratio"]
-    exact, snapshot = np.zeros((runs, tested.N)), problem.start()
+    exact, snapshot = np.zeros((runs, tested.inner_iterations)), problem.start()
     for i, seed in enumerate(trial(VARIANCE).seeds(runs, "x")):
         for _, k, step in follow_inner_iterations(trial(VARIANCE), tested, 1, seed, batch=m):
             u = step.state.at - snapshot
             each = problem.rows * (problem.rows @ u)[:, None]
             spread = np.mean(np.sum((each - each.mean(axis=0)) ** 2, axis=1)) / m
             bound = variance_bound(
-                tested.constants.L_f, tested.compute_squared_distance_bound(1), tested.N, k
+                tested.constants.L_f,
+                tested.compute_squared_distance_bound(1),
+                tested.inner_iterations,
+                k,
             )
             exact[i, k - 1] = spread / bound
     # About 2800 draws: the two means agree to a few per cent, 20 % is far outside chance.
@@ -191,7 +196,7 @@ def test_the_variance_is_that_of_the_definition():
 def test_small_batches_break_the_bound_of_the_variance():
     tested = from_quadratic(interior_of_l2_ball(trial(VARIANCE).rng("problems"), 128, 25.0))
     for m in (10, 100):
-        parts = decide_mean_variances(trial(VARIANCE), f"m={m}", tested, 3, 12, batch=m)
+        parts = decide_outer_mean_variances(trial(VARIANCE), f"m={m}", tested, 3, 12, batch=m)
         assert {part.verdict for part in parts.values()} == {"violated"}
         assert max(part.measured["ratio"] for part in parts.values()) > 10.0
 

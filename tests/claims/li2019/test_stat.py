@@ -8,7 +8,7 @@ from judging import trial
 from numpy.testing import assert_allclose
 
 from pfbench.claims.li2019.shared_runs import (
-    error_squared_of_biased_minimiser,
+    biased_statistical_error_squared,
     follow_inner_iterations,
     from_quadratic,
     make_biased_minimiser_problem,
@@ -41,7 +41,7 @@ def test_the_problem_is_what_its_text_says(support):
     assert_allclose(problem.hessian_matrix @ delta, 0.0, atol=1e-12)
     l1, l2 = np.abs(delta).sum(), np.linalg.norm(delta)
     assert problem.sigma_hat == pytest.approx(1 - 16 * tau * support)
-    error = error_squared_of_biased_minimiser(d, support, share)
+    error = biased_statistical_error_squared(d, support, share)
     assert error == pytest.approx(8 * tau * (l1 + np.sqrt(support) * l2) ** 2 / problem.sigma_hat)
     rng = np.random.default_rng(7)
     for _ in range(500):  # li2019 (29)
@@ -62,8 +62,8 @@ def test_the_statistical_error_as_printed_is_exceeded_by_cgs(support):
     begun = from_quadratic(replace(problem, begin=far))
     begun = replace(begun, constants=replace(begun.constants, delta=2.0 * target))
     theta = [step.state.x for _, _, step in follow_inner_iterations(trial(STAT), begun, 1)][
-        begun.N - 1
+        begun.inner_iterations - 1
     ]
     assert problem.value(theta) <= target
     squared = np.sum((theta - problem.minimiser) ** 2)
-    assert error < squared <= 4.0 * error_squared_of_biased_minimiser(d, support, share)
+    assert error < squared <= 4.0 * biased_statistical_error_squared(d, support, share)

@@ -71,7 +71,13 @@ def test_ratios_by_fault_on_the_simplex(fault, printed, smaller, recursion):
     [
         (paper.HEAVY_BALL, paper.follow_heavy_ball_gaps, paper.OPEN_LOOP, 1.0, (0.5833, 1.0)),
         (paper.GAP_SHORT, paper.follow_short_gaps, paper.SHORT, 1.0, (0.2812, 1.0)),
-        (paper.GAP_OPTIMISTIC, paper.follow_optimistic_gaps, paper.OPTIMISTIC, 0.2495, (0.1247,)),
+        (
+            paper.GAP_OPTIMISTIC,
+            paper.follow_optimistic_suboptimality,
+            paper.OPTIMISTIC,
+            0.2495,
+            (0.1247,),
+        ),
     ],
 )
 def test_ratios_of_the_other_methods_on_the_simplex(claim, follow, bounds, path, ratios):

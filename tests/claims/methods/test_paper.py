@@ -172,7 +172,7 @@ def test_a_constant_of_a_schedule_that_is_off_is_caught(name, change):
 class ByOneTerm(NFWUSG):
     """Chooses among its runs by one term of the gap."""
 
-    def run_restarts(self, ask, x0, rng):
+    def run_and_select_best(self, ask, x0, rng):
         class Halved:
             """Oracles whose linear minimisation of the choice counts half."""
 
@@ -192,7 +192,7 @@ class ByOneTerm(NFWUSG):
                 self.chooses = False
                 return ask.batch(sample, x)
 
-        yield from super().run_restarts(Halved(), x0, rng)
+        yield from super().run_and_select_best(Halved(), x0, rng)
 
 
 def test_a_choice_among_runs_by_a_wrong_gap_is_caught():

@@ -145,7 +145,7 @@ def test_the_constants_of_the_instance_are_those_it_states():
 def test_the_sharp_step_is_where_the_lemma_is_an_equality(c2):
     problem = make_signed_curvature_problem()
     c = problem.constants(problem.start())
-    eta = smooth.compute_sharp_step(c2, c)
+    eta = smooth.compute_largest_valid_step(c2, c)
     assert eta**2 * c.L_ms**2 * c2 + eta * c.L_f == pytest.approx(1.0)
 
 
@@ -178,7 +178,7 @@ def test_at_the_sharp_step_page_nearly_reaches_its_bound_and_faults_pass_it(shar
     problem = make_signed_curvature_problem()
     constants = problem.constants(problem.start())
     given = smooth.page_parameters(constants, T=200)
-    eta = smooth.compute_sharp_step(1.0, constants) if steps == 1 else 0.5 / constants.L_ms
+    eta = smooth.compute_largest_valid_step(1.0, constants) if steps == 1 else 0.5 / constants.L_ms
     start = zip(np.diag(problem.A), problem.start(), strict=True)
     p, b = share * given["refresh"], given["batch"]
     found = sum(moments("page", a, x, p, b, eta, 200)[2] for a, x in start) / 200
@@ -254,9 +254,9 @@ def test_inner_loops_that_go_on_do_more_work_and_keep_the_promise(claim, monkeyp
 def test_a_schedule_that_returns_another_point_than_the_last_is_seen(kind, monkeypatch):
     """By the part of the check that looks at it: the rest takes runs."""
     claim = CLAIMS[f"relatives-convex-{kind.name}"]
-    assert convex.check_returned_iterate(trial(claim)).verdict == "holds"
+    assert convex.check_last_is_returned(trial(claim)).verdict == "holds"
     Uniform = type("Uniform", (kind,), {"theory": classmethod(uniform)})
-    assert convex.check_returned_iterate(trial(claim, Uniform)).verdict == "violated"
+    assert convex.check_last_is_returned(trial(claim, Uniform)).verdict == "violated"
 
 
 def uniform(cls, epsilon, constants, **given):

@@ -28,7 +28,9 @@ def test_the_radius_is_that_of_the_definition(n, mu, radius):
     expected = np.abs(np.linalg.eigvals(square)).max()
     rate = 1.0 - min(a.mean() / 16.0, 1.0 / (8.0 * n))
     assert expected == pytest.approx(radius, abs=1e-3)
-    assert theorem1.spectral_rate(trial(theorem1.RADIUS), problem) * rate == pytest.approx(expected)
+    assert theorem1.spectral_radius_ratio(trial(theorem1.RADIUS), problem) * rate == pytest.approx(
+        expected
+    )
 
 
 def test_the_expected_excess_is_that_of_all_draws():

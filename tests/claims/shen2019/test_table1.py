@@ -69,7 +69,7 @@ def test_the_batch_and_period_are_those_of_the_law(estimator, n, epsilon):
     here = make_path_case(Trial(TABLE[estimator]), PATHS[estimator], n, epsilon)
     least = min_cost(estimator, here.n, epsilon)
     assert here.cheapest_period(range(4)) in (least.p, round(1.5 * least.p), round(least.p / 1.5))
-    costs = [here.sfo_per_iteration(least.p, seed) for seed in range(40)]
+    costs = [here.min_sfo_per_iteration(least.p, seed) for seed in range(40)]
     assert np.mean(costs) == pytest.approx(least.cost, rel=0.05)
 
 
@@ -79,17 +79,17 @@ def test_the_batch_is_the_least_whose_error_keeps_the_limit(ratio):
     tried = []
 
     class Known(PathCase):
-        def sfo_and_error_ratio_of_epoch(self, S, p, seed):
+        def sfo_per_iteration_and_final_error_ratio(self, S, p, seed):
             tried.append(S)
             return float(S), 100.0 * ratio / S
 
-    assert Known(None, None, 10**6, 0.1).sfo_per_iteration(3, 0) == max(1.0, 100.0 * ratio)
+    assert Known(None, None, 10**6, 0.1).min_sfo_per_iteration(3, 0) == max(1.0, 100.0 * ratio)
     assert tried[0] == 16
 
 
 def test_where_no_batch_keeps_the_limit_the_cost_is_that_of_the_gradient():
     class Hopeless(PathCase):
-        def sfo_and_error_ratio_of_epoch(self, S, p, seed):
+        def sfo_per_iteration_and_final_error_ratio(self, S, p, seed):
             return float(S), 7.0
 
-    assert Hopeless(None, None, 5000, 0.1).sfo_per_iteration(3, 0) == 5000.0
+    assert Hopeless(None, None, 5000, 0.1).min_sfo_per_iteration(3, 0) == 5000.0

@@ -11,7 +11,7 @@ from pfbench.points import keep
 
 
 def verdicts(subject):
-    found = estimate.decide_law_with_own_schedule(trial(mean_mapping.THM1, subject))
+    found = estimate.decide_law_with_method_schedule(trial(mean_mapping.THM1, subject))
     return {name: decision.verdict for name, decision in found.items()}
 
 

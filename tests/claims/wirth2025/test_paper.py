@@ -31,7 +31,7 @@ def test_an_instance_on_the_ball_has_the_minimum_and_the_gradients_that_it_state
     X = rng.standard_normal((500, 3))
     X /= np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True))
     assert min(np.linalg.norm(problem.gradient(x)) for x in X) >= 3.0 - 1e-12
-    constants = open_loop.growth_constants(problem)
+    constants = open_loop.initial_suboptimality_and_kappa(problem)
     assert constants.kappa == pytest.approx(1 / 3)
     assert constants.initial == pytest.approx(problem.decrease(problem.start(), z / 4.0))
 
@@ -42,7 +42,7 @@ def test_a_run_by_hand_keeps_the_bound_and_has_the_speed_of_its_step(length, lab
     rule = open_loop.STEPS[label]
     step = lambda t: open_loop.open_loop_step(rule["step"], rule["offset"], t)  # noqa: E731
     gaps = run_on_ball(step, length, 200)
-    c = open_loop.growth_constants(open_loop.make_half_square_outside(length))
+    c = open_loop.initial_suboptimality_and_kappa(open_loop.make_half_square_outside(length))
     product = np.cumprod([1.0] + [1.0 - step(s) + c.kappa * step(s) ** 2 for s in range(200)])
     seen = gaps > 1e-13
     assert (gaps <= c.initial * product * (1 + 1e-9))[seen].all()

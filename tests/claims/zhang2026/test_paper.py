@@ -64,7 +64,7 @@ def test_the_function_is_smooth_and_falls_by_delta_at_most(run):
     grid = np.linspace(min(f.q) - 2.0, 0.0, 400_001)
     along = np.trapezoid(f.slope_at(grid[:: 1 + len(f.q) // 40]), grid[:: 1 + len(f.q) // 40])
     fall = along + 2 * EPSILON**2 * np.vdot(problem.inner.P, problem.inner.P)
-    assert problem.inner.fall(points) == pytest.approx(fall, rel=1e-3)
+    assert problem.inner.initial_suboptimality(points) == pytest.approx(fall, rel=1e-3)
     assert fall <= 1.0
 
 

@@ -15,7 +15,7 @@ from pfbench.base.errors import DataError, InputError
 from pfbench.problems.data.cache import arrays_digest
 from pfbench.problems.data.catalogue import DataFile, DataSet
 from pfbench.problems.data.loading import load_classification
-from pfbench.problems.data.management import check, fetch
+from pfbench.problems.data.management import fetch, load_and_check
 
 N = 20_000
 ROWS = b"".join(b"%+d %d:%d\n" % (1 - 2 * (k % 2), k % 7 + 1, k) for k in range(N))
@@ -231,10 +231,10 @@ def test_a_damaged_file_is_replaced_and_kept_beside(server, tmp_path, name):
     path.write_bytes(b"damaged")
     record = server.toy()
     with pytest.raises(DataError, match="is not the data set toy"):
-        check(record, folder=tmp_path)
+        load_and_check(record, folder=tmp_path)
     assert fetch(record, folder=tmp_path).verified
     assert names(tmp_path) == sorted(["toy", f"{name}.damaged"])
-    assert check(record, folder=tmp_path).verified
+    assert load_and_check(record, folder=tmp_path).verified
 
 
 def test_a_damaged_file_stays_where_the_download_fails(server, tmp_path):

@@ -14,7 +14,7 @@ from pfbench.problems.data import catalogue
 from pfbench.problems.data.cache import arrays_digest
 from pfbench.problems.data.catalogue import DataFile, DataSet
 from pfbench.problems.data.loading import load_classification, load_digits_matrix, load_ratings
-from pfbench.problems.data.management import check, status, statuses
+from pfbench.problems.data.management import load_and_check, status, statuses
 
 TEXT = b"+1 1:1 3:2\n-1 2:0.5\n-1\n"
 SUM = arrays_digest(
@@ -129,7 +129,7 @@ def test_a_set_without_a_recorded_sum_is_unverified(tmp_path):
     put(tmp_path, "toy/toy", TEXT)
     assert not load_classification(UNVERIFIED, folder=tmp_path).verified
     assert not status(UNVERIFIED, folder=tmp_path).verified
-    assert not check(UNVERIFIED, folder=tmp_path).verified
+    assert not load_and_check(UNVERIFIED, folder=tmp_path).verified
 
 
 def test_an_unverified_set_must_stay_as_it_was_first_downloaded(tmp_path):
@@ -335,7 +335,7 @@ def test_status_tells_embedded_absent_and_cached(tmp_path):
     found = status(TOY, folder=tmp_path)
     assert (found.state, found.path, found.size) == ("cached", path, len(TEXT))
     assert found.digest is None
-    assert check(TOY, folder=tmp_path).digest == SUM
+    assert load_and_check(TOY, folder=tmp_path).digest == SUM
 
 
 def test_the_status_of_all_sets_needs_no_folder(tmp_path):
@@ -347,6 +347,6 @@ def test_the_status_of_all_sets_needs_no_folder(tmp_path):
 
 def test_checking_the_embedded_sets():
     for name in ("digits", "breast-cancer"):
-        found = check(name)
+        found = load_and_check(name)
         assert found.verified
         assert found.digest == catalogue.data_set(name).sha256_arrays

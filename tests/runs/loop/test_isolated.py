@@ -260,7 +260,7 @@ def serve_on(pipe, fars):
     """Serve one method after the other; runs in a process of its own, which compiles once."""
     for far in fars:
         try:
-            isolated.serve(far, *pipe.recv())
+            isolated.serve_method(far, *pipe.recv())
         except EOFError:
             return
         far.close()

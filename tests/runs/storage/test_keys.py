@@ -55,7 +55,7 @@ def test_another_blas_of_numpy_or_scipy_is_another_environment(monkeypatch, path
     ],
 )
 def test_a_name_that_its_package_loads_on_first_use_is_reached(module, reached):
-    assert reached in content_keys.find_reachable_files(frozenset({module}))
+    assert reached in content_keys.reachable_files_by_module(frozenset({module}))
 
 
 def test_the_imports_of_own_files_are_those_that_a_parser_finds():
@@ -83,5 +83,5 @@ def test_every_home_of_a_name_is_a_module_that_has_it():
 )
 def test_a_run_reaches_the_set_and_the_penalty_of_its_problem(problem, home):
     plan = PlannedRun(problem, "prox-gd[iterations=2,step=0.1]", 0, (), 1)
-    reached = content_keys.find_reachable_files(run_keys.root_modules(plan, resolve(plan)))
+    reached = content_keys.reachable_files_by_module(run_keys.root_modules(plan, resolve(plan)))
     assert f"pfbench.sets.{home}" in reached

@@ -27,7 +27,7 @@ def test_a_table_may_be_queried_once_for_a_repeated_component(once, fewest):
         else:
             log.batches.append((t, J))
     found = examine_draw_law([log], n, None)
-    assert log.has_unknown_repeats == once
+    assert log.has_table_repeats_queried_once == once
     assert bool(found.violation) == bool(fewest)
 
 

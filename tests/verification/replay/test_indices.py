@@ -145,7 +145,7 @@ def test_what_is_bet_on_images_has_a_mean_of_one_over_all_streams(n, monkeypatch
     evidence = [
         [
             value if value else 1.0
-            for _, value in indices._iterate_mirror_tests(np.array(one), batch_of, n)
+            for _, value in indices._iterate_antithetic_tests(np.array(one), batch_of, n)
         ]
         for one in streams
     ]
@@ -165,9 +165,9 @@ def test_a_batch_that_comes_again_is_found_at_once():
 def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
     rng = np.random.default_rng(3)
     batches = [rng.integers(n, size=size) for _ in range(600)]
-    assert indices._find_repeated_batches_and_p_value(batches, n) == (None, 1.0)
+    assert indices._find_repeated_batch_sequence_and_p_value(batches, n) == (None, 1.0)
     batches[500:] = [rng.permutation(one) for one in batches[100:200]]
-    found, p_value = indices._find_repeated_batches_and_p_value(batches, n)
+    found, p_value = indices._find_repeated_batch_sequence_and_p_value(batches, n)
     assert 500 <= found <= 530
     assert p_value < 1e-9
     suspect, least = find_first_rejection_and_p_value(batches, n)
@@ -180,10 +180,10 @@ def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
 def test_a_component_that_is_no_longer_drawn_is_found(lacking, since):
     rng = np.random.default_rng(4)
     drawn = rng.integers(300, size=30_000)
-    assert indices._find_dropped_component_and_p_value(drawn, 300) == (None, 1.0)
+    assert indices._find_absence_rejection_and_p_value(drawn, 300) == (None, 1.0)
     late = drawn[since:]
     late[late == lacking] = (lacking + 7) % 300
-    place, p_value = indices._find_dropped_component_and_p_value(drawn, 300)
+    place, p_value = indices._find_absence_rejection_and_p_value(drawn, 300)
     assert since + 9_000 < place < since + 13_000
     assert p_value < 1e-9
     found, _ = find_first_rejection_and_p_value(np.split(drawn, 6000), 300)
@@ -233,7 +233,7 @@ def test_the_chance_that_batches_come_again_is_bounded():
         rng, counted = np.random.default_rng(1), np.log(most)
         drawn = [rng.integers(n, size=size) for _ in range(400)]
         drawn[300:] = drawn[:100]
-        found, p_value = indices._find_repeated_batches_and_p_value(drawn, n)
+        found, p_value = indices._find_repeated_batch_sequence_and_p_value(drawn, n)
         w = found - 300 + 1
         assert np.log(p_value) == pytest.approx(np.log(400**2 / 2 * indices._TESTS) + w * counted)
 
@@ -242,7 +242,7 @@ def test_a_large_batch_among_small_ones_is_found_by_itself():
     rng = np.random.default_rng(8)
     batches = [rng.integers(300, size=5 if t % 9 else 60) for t in range(600)]
     batches[540] = rng.permutation(batches[531])
-    found, p_value = indices._find_repeated_batches_and_p_value(batches, 300)
+    found, p_value = indices._find_repeated_batch_sequence_and_p_value(batches, 300)
     assert found == 540
     assert p_value < 1e-9
 

@@ -19,7 +19,7 @@ from pfbench.verification.replay.recorded_run import record_run
 from pfbench.verification.replay.replay_instances import iterate_replay_cases, make_case
 from pfbench.verification.replay.small_cases import (
     _case_size,
-    _iterate_case_values,
+    _iterate_small_case_parameters,
     restrict_to_case,
 )
 from pfbench.verification.subject import Subject
@@ -161,7 +161,9 @@ def test_draws_are_not_tested_further_once_a_run_differs():
 def test_right_methods_agree_on_small_cases(name):
     method, followed = ALGORITHMS[name], 0
     first = next(iterate_replay_cases(method, "quick"))
-    for values in islice(sorted(_iterate_case_values(method, first), key=_case_size), 0, 40, 5):
+    for values in islice(
+        sorted(_iterate_small_case_parameters(method, first), key=_case_size), 0, 40, 5
+    ):
         case = make_case(method, values)
         try:
             right = method(**case.parameters)

@@ -139,4 +139,4 @@ class Turning(Bare):
 )
 def test_which_iterate_is_returned(method, verdict):
     trial = Trial(THEOREM["spiderg"], Subject(method))
-    assert trial.decide_uniform_output().verdict == verdict
+    assert trial.decide_if_output_is_uniform().verdict == verdict
