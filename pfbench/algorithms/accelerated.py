@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, round_up, smallest_integer
-from pfbench.algorithms.guarantee import squared_gradient_guarantee, squared_mapping_guarantee
+from pfbench.algorithms.guarantee import gradient_square_guarantee, mapping_square_guarantee
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, one_of_values, parameter, positive
@@ -173,7 +173,7 @@ class ProxRSAG(AcceleratedMethod):
     requires = frozenset({"batch"}) | COMPOSITE
     assumes = frozenset({"bounded domain"})
     schedule_parameters = AcceleratedMethod.schedule_parameters | {"momentum"}
-    guarantee = squared_mapping_guarantee("1/(2 L)", "least")
+    guarantee = mapping_square_guarantee("1/(2 L)", "least")
 
     output: str = parameter("last", "last, uniform, or weighted by k(k+1), among x_md")
     momentum: str = one_of_values(
@@ -227,7 +227,7 @@ class RSAG(ProxRSAG):
     counts = "T iterations: SFO bT"
     requires = ProxRSAG.requires | SMOOTH
     assumes = frozenset()
-    guarantee = squared_gradient_guarantee("least")
+    guarantee = gradient_square_guarantee("least")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:

@@ -70,14 +70,14 @@ def gap_guarantee(bound_text: str = "epsilon", bound: Bound = epsilon_bound) -> 
     return Guarantee("E V(x)", bound_text, "output", "fw_gap", bound=bound)
 
 
-def squared_mapping_guarantee(
+def mapping_square_guarantee(
     lam: str, location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
     """Return a guarantee that bounds the squared norm of the gradient mapping."""
     return _make_squared_guarantee(f"|G|^2 at lambda = {lam}", location, bound_text, bound)
 
 
-def squared_gradient_guarantee(
+def gradient_square_guarantee(
     location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
     """Return a guarantee that bounds the squared norm of the gradient."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from pfbench.algorithms.base import Algorithm, SamplingAlgorithm, round_up, smallest_integer
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.guarantee import Guarantee, squared_mapping_guarantee
+from pfbench.algorithms.guarantee import Guarantee, mapping_square_guarantee
 from pfbench.algorithms.sliding import SlidingMethod, condg
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, positive
@@ -103,7 +103,7 @@ class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
     cites = ("lan2020",)
     counts = "N iterations: FO ceil(N/T), SFO n ceil(N/T) + 2b(N - ceil(N/T)), LO as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
-    guarantee = squared_mapping_guarantee("1/L")
+    guarantee = mapping_square_guarantee("1/L")
     scale_dependence = ""
 
     tolerance: float = positive(MISSING, "eta, gap at which condg stops")

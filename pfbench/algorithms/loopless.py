@@ -25,8 +25,8 @@ import numpy as np
 from pfbench.algorithms.base import Algorithm, round_up
 from pfbench.algorithms.guarantee import (
     epsilon_squared_bound,
-    squared_gradient_guarantee,
-    squared_mapping_guarantee,
+    gradient_square_guarantee,
+    mapping_square_guarantee,
 )
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH, ProximalMethod
 from pfbench.base.constants import Constants
@@ -37,7 +37,7 @@ from pfbench.base.state import Point, State
 from pfbench.estimators import LSVRG, MARS, PAGE, Estimator, ZeroSARAH
 from pfbench.points import inner
 
-_SQUARED = squared_gradient_guarantee(bound_text="epsilon^2", bound=epsilon_squared_bound)
+_SQUARED = gradient_square_guarantee(bound_text="epsilon^2", bound=epsilon_squared_bound)
 
 
 def page_parameters(n: int) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class ProxPAGE(LooplessMethod):
     cites = ("li2021page",)
     counts = f"{LooplessMethod.counts}, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
-    guarantee = squared_mapping_guarantee(
+    guarantee = mapping_square_guarantee(
         "1/(4 L)", bound_text="epsilon^2", bound=epsilon_squared_bound
     )
 

@@ -23,8 +23,8 @@ from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import (
     Guarantee,
     epsilon_squared_bound,
-    squared_gradient_guarantee,
-    squared_mapping_guarantee,
+    gradient_square_guarantee,
+    mapping_square_guarantee,
 )
 from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
@@ -117,7 +117,7 @@ class ProxSGD(ProximalMethod):
     cites = ("ghadimi2016minibatch", "wang2019")
     counts = "T iterations: SFO bT, PO T"
     requires = frozenset({"batch"}) | COMPOSITE
-    guarantee = squared_mapping_guarantee("1/(2 L)")
+    guarantee = mapping_square_guarantee("1/(2 L)")
 
     batch: int = integer(MISSING, "b")
 
@@ -156,7 +156,7 @@ class ProxSVRG(ProximalMethod):
     cites: ClassVar[tuple[str, ...]] = ("reddi2016nips",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
-    guarantee = squared_mapping_guarantee("1/(3 L)")
+    guarantee = mapping_square_guarantee("1/(3 L)")
 
     batch: int = integer(MISSING, "b")
     period: int = integer(MISSING, "m, iterations between full gradients")
@@ -226,7 +226,7 @@ class ProxSVRGPlus(ProxSVRG):
     )
     requires = ProxSVRG.requires | {"batch"}
     schedule_parameters = ProximalMethod.schedule_parameters | {"snapshot"}
-    guarantee = squared_mapping_guarantee("1/(6 L)")
+    guarantee = mapping_square_guarantee("1/(6 L)")
     scale_dependence = "b = min(n, 1/epsilon)^(2/3) compares n with an accuracy, as in the source"
 
     snapshot: int | None = integer(None, "B, batch of the reference gradient (online form)")
@@ -303,7 +303,7 @@ class ProxSAGA(ProximalMethod):
     cites = ("reddi2016nips",)
     counts = "T iterations: SFO n + 2bT, PO T"
     requires = frozenset({"table"}) | COMPOSITE
-    guarantee = squared_mapping_guarantee("1/(5 L)")
+    guarantee = mapping_square_guarantee("1/(5 L)")
 
     batch: int = integer(MISSING, "b")
 
@@ -338,7 +338,7 @@ class SmoothSAGA(ProxSAGA):
     cites = ("reddi2016cdc",)
     counts = "T iterations: SFO n + 2bT"
     requires = ProxSAGA.requires | SMOOTH
-    guarantee = squared_gradient_guarantee()
+    guarantee = gradient_square_guarantee()
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -403,7 +403,7 @@ class ProxSpiderBoost(ProximalMethod):
     )
     requires = frozenset({"gradient", "difference", "batch"}) | COMPOSITE
     schedule_parameters = ProximalMethod.schedule_parameters | {"snapshot"}
-    guarantee = squared_mapping_guarantee(
+    guarantee = mapping_square_guarantee(
         "1/(2 L)", bound_text="epsilon^2", bound=epsilon_squared_bound
     )
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from pfbench.algorithms.base import Algorithm, floor_or_one, round_up, smallest_integer
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.guarantee import Guarantee, squared_mapping_guarantee
+from pfbench.algorithms.guarantee import Guarantee, mapping_square_guarantee
 from pfbench.base.checks import check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -104,7 +104,7 @@ class NCGS(SlidingMethod):
     cites = ("qu2018",)
     counts = "N iterations: FO N, SFO nN, LO as many as condg needs"
     deterministic = True
-    guarantee = squared_mapping_guarantee("1/(2 L)", "least")
+    guarantee = mapping_square_guarantee("1/(2 L)", "least")
 
     option: int = one_of_values(1, "1 or 2, as in the source", (1, 2))
 
@@ -209,7 +209,7 @@ class NCGSVR(SlidingMethod, EstimatorAlgorithm):
     cites = ("qu2018",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO as many as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
-    guarantee = squared_mapping_guarantee("1/(3 L)")
+    guarantee = mapping_square_guarantee("1/(3 L)")
 
     batch: int = integer(MISSING, "b")
     period: int = integer(MISSING, "m, iterations between full gradients")

@@ -14,7 +14,7 @@ import numpy as np
 
 from pfbench.algorithms.base import round_up, smallest_integer
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.guarantee import Guarantee, squared_gradient_guarantee
+from pfbench.algorithms.guarantee import Guarantee, gradient_square_guarantee
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
@@ -57,7 +57,7 @@ class SARAH(RecursiveMethod):
     cites = ("nguyen2017",)
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p))"
     requires = _NEEDS | SMOOTH
-    guarantee = squared_gradient_guarantee()
+    guarantee = gradient_square_guarantee()
 
     output: str = parameter("uniform", "uniform: each outer loop starts at a random x_t; or last")
     step: float = positive(MISSING, "eta")

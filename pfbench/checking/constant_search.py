@@ -212,10 +212,10 @@ class ConstantSearch(ProblemChecks):
                     y = self.space.sample_near(x)
                     continue
                 y = self.space.sample_member_toward(
-                    x, self._unnormalised_power_vector(x, changes, root)
+                    x, self._power_iteration_product(x, changes, root)
                 )
 
-    def _unnormalised_power_vector(self, x: Floats, changes: Floats, root: float) -> Floats:
+    def _power_iteration_product(self, x: Floats, changes: Floats, root: float) -> Floats:
         """Return the next vector of a power iteration on the mean of squared component Hessians.
 
         The vector is the sum of H_i w_i for w_i = H_i u, not normalised. H_i is the Hessian of

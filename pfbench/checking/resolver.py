@@ -55,7 +55,7 @@ _GRAPH = np.array([(0, 1), (1, 2), (0, 2), (2, 3), (1, 3), (0, 1), (3, 4)])
 _COVERED = (frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({3}), frozenset({0, 3, 4}))
 
 
-def _covered_element_count(members: Any) -> float:
+def _count_covered_elements(members: Any) -> float:
     """Return the number of elements that the given sets cover, a submodular function."""
     return float(len(frozenset().union(*(_COVERED[i] for i in members))))
 
@@ -64,7 +64,7 @@ EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
     {
         "unit-flow": lambda: UnitFlowPolytope(_FLOW, 4, 0),
         "spanning-tree": lambda: SpanningTreePolytope(_GRAPH),
-        "submodular-base": lambda: SubmodularBasePolytope(4, _covered_element_count),
+        "submodular-base": lambda: SubmodularBasePolytope(4, _count_covered_elements),
     }
 )
 """Functions that build the example sets, by name."""

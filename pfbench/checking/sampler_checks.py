@@ -162,7 +162,7 @@ class SamplerChecks(ProblemChecks):
             raise CheckSkipped(f"not decided, as {self._failure}")
         sigma2 = max(float(problem.constants(problem.start()).sigma2), 4.0 * self._refuted_variance)
         rng, patience = np.random.default_rng(11), TimeLimit(self.seconds_per_check)
-        size, worst, draws, resolution = self._largest_batch_size_in_time(rng), (0.0, 0.0), 0, 0.0
+        size, worst, draws, resolution = self._max_batch_size_in_time(rng), (0.0, 0.0), 0, 0.0
         for number in patience.rounds(_MEAN_POINTS):
             x = self.space.random_member() if number else self.space.start()
             expected = np.asarray(problem.gradient(keep(x))).ravel()
@@ -198,7 +198,7 @@ class SamplerChecks(ProblemChecks):
             )
         return f"within {format_brief(resolution)} an entry, {observed}"
 
-    def _largest_batch_size_in_time(self, rng: np.random.Generator) -> int:
+    def _max_batch_size_in_time(self, rng: np.random.Generator) -> int:
         """Return the largest batch size for which the test of the mean keeps to its time limit."""
         x, size = self.space.start(), _SMALLEST
         limit = self.seconds_per_check / (2.0 * _MEAN_POINTS * _BATCHES)

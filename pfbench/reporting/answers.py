@@ -42,7 +42,7 @@ def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
         comparison
         for comparison in comparisons
         # A kind is compared if every method makes such calls.
-        if all(comparison.price.whole_run_costs(traces).any() for traces in recorded)
+        if all(comparison.price.costs_of_whole_runs(traces).any() for traces in recorded)
     ]
     if any(str(comparison.price) == "SFO" for comparison in kinds):
         # The component gradients of an FO are in the SFO.
@@ -219,7 +219,7 @@ def _common_budget_sentences(results: StudyResults) -> Iterator[str]:
     A panel is one problem at one setting.
     """
     for panel in results.panels:
-        pairs = zip(panel.groups, panel.truncated_to_common_budget.groups, strict=True)
+        pairs = zip(panel.groups, panel.results_at_common_budget.groups, strict=True)
         cut = sum(
             run.iterations > other.iterations
             for group, rest in pairs

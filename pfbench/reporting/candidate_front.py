@@ -67,15 +67,15 @@ class Duel:
     interval: BootstrapInterval | None = None
 
     @property
-    def expected_calls(self) -> float:
+    def candidate_expected_calls(self) -> float:
         """Expected number of oracle calls until the method reaches the target."""
-        return self.candidate.expected_calls_to_target(self.target_index)
+        return self.candidate.compute_expected_calls(self.target_index)
 
     @property
     def best_other_calls(self) -> float:
         """Expected number of calls of the best other method; infinite if there is none."""
         return (
-            self.best_other.expected_calls_to_target(self.target_index)
+            self.best_other.compute_expected_calls(self.target_index)
             if self.best_other
             else math.inf
         )
@@ -93,14 +93,14 @@ class Duel:
         """
         if self.rank is None or self.best_other is None:
             return None
-        return CallRatio(self.expected_calls / self.best_other_calls, self.interval)
+        return CallRatio(self.candidate_expected_calls / self.best_other_calls, self.interval)
 
     @property
     def cells(self) -> list[Cell]:
         """Table cells: the method's calls, the best rival's name, the rival's calls, the ratio."""
         both = (self.candidate, self.best_other)
         calls, its = (
-            _drop_interval(each.expected_calls_unless_free[self.target_index]) if each else None
+            _drop_interval(each.calls_until_targets[self.target_index]) if each else None
             for each in both
         )
         return [calls, self.best_other.group.label if self.best_other else None, its, self.ratio]
@@ -145,9 +145,9 @@ def _make_duel(
         number = len(panel.algorithms)
         return Duel(title, target, index, me, number, starts_within_target=True)
     rivals = [other for other in panel.algorithms if other.group.label not in excluded_labels]
-    needed = [other.expected_calls_to_target(index) for other in rivals]
+    needed = [other.compute_expected_calls(index) for other in rivals]
     duel = Duel(title, target, index, me, len(rivals) + 1)
-    if math.isfinite(calls := round_as_printed(duel.expected_calls)):
+    if math.isfinite(calls := round_as_printed(duel.candidate_expected_calls)):
         duel = replace(duel, rank=1 + sum(round_as_printed(its) < calls for its in needed))
     minimum = min(needed, default=math.inf)
     if not math.isfinite(minimum):
@@ -157,7 +157,7 @@ def _make_duel(
     return replace(
         duel,
         best_other=rivals[first],
-        is_significant=sides[first] * (duel.expected_calls - minimum) > 0,
+        is_significant=sides[first] * (duel.candidate_expected_calls - minimum) > 0,
         interval=ert_ratio_interval(me.calls[index], rivals[first].calls[index]),
     )
 
@@ -228,8 +228,10 @@ class CandidateAgainstRivals:
             if not (d.starts_within_target or d.is_missed_by_all)
         ]
         reached = [duel for duel in duels if duel.rank]
-        first = sum(duel.expected_calls <= duel.best_other_calls for duel in reached)
-        close = sum(duel.expected_calls <= NEAR_RATIO * duel.best_other_calls for duel in reached)
+        first = sum(duel.candidate_expected_calls <= duel.best_other_calls for duel in reached)
+        close = sum(
+            duel.candidate_expected_calls <= NEAR_RATIO * duel.best_other_calls for duel in reached
+        )
         return first, close - first, len(reached) - close, len(duels) - len(reached)
 
     @property
@@ -264,7 +266,7 @@ class CandidateAgainstRivals:
             (d.title, d.target_index) for d in self.duels_with_best_rival if d.starts_within_target
         }
         pairs = [
-            (candidate.expected_calls_to_target(index), its.expected_calls_to_target(index))
+            (candidate.compute_expected_calls(index), its.compute_expected_calls(index))
             for panel in self.comparisons[0].panels
             if (candidate := panel.find(self.label)) and (its := panel.find(rival))
             for index in range(len(self.comparisons[0].targets))
@@ -317,7 +319,7 @@ class CandidateAgainstRivals:
             name = f"{target} (runs begin within it)" if duel.starts_within_target else target
             cells = [cell for each in (duel, *further) for cell in each.cells]
             cells += [self._dominating_rival_or_word_none(duel)] if has_further else []
-            is_ahead = duel.is_significant and duel.calls < duel.best_other_calls
+            is_ahead = duel.is_significant and duel.candidate_expected_calls < duel.best_other_calls
             rows.append(TableRow(duel.title, name, cells, frozenset({0} if is_ahead else ())))
         prices = [str(comparison.price) for comparison in comparisons]
         heads = [
@@ -355,7 +357,7 @@ class CandidateAgainstRivals:
 
         def needs(label: str) -> list[float]:
             algorithms = filter(None, (panel.find(label) for panel in panels))
-            return [scored.expected_calls_to_target(duel.target_index) for scored in algorithms]
+            return [scored.compute_expected_calls(duel.target_index) for scored in algorithms]
 
         candidate = needs(self.label)
         results = [
@@ -388,10 +390,12 @@ def _labels_budgets_and_calls(comparison: Comparison) -> Iterator[tuple[str, flo
         weights = comparison.price.weights
         budget = sum(weight * panel.panel.limits.get(kind, math.inf) for kind, weight in weights)
         for scored in panel.algorithms:
-            spent = float(comparison.price.whole_run_costs(scored.group.traces).max(initial=0.0))
+            spent = float(
+                comparison.price.costs_of_whole_runs(scored.group.traces).max(initial=0.0)
+            )
             limit = budget if math.isfinite(budget) else spent
             for index in range(len(comparison.targets)):
-                yield scored.group.label, limit, scored.expected_calls_to_target(index)
+                yield scored.group.label, limit, scored.compute_expected_calls(index)
 
 
 def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
@@ -443,7 +447,7 @@ def best_other_duels_as_json(
             "rank": duel.rank,
             "methods_compared": duel.method_count,
             "starts_within_target": duel.starts_within_target,
-            "calls": duel.expected_calls if duel.rank else None,
+            "calls": duel.candidate_expected_calls if duel.rank else None,
             "best_other": duel.best_other.group.label if duel.best_other else None,
             "best_calls": duel.best_other_calls,
             "ratio": duel.ratio.value if duel.ratio else None,

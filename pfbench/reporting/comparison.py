@@ -73,7 +73,7 @@ class ScoredAlgorithm:
     last_values: Mapping[str, Array]
 
     @cached_property
-    def expected_calls_unless_free(self) -> tuple[ExpectedCalls | None, ...]:
+    def calls_until_targets(self) -> tuple[ExpectedCalls | None, ...]:
         """Expected calls until each target is reached; None if a target costs no calls."""
         return tuple(
             None
@@ -84,7 +84,7 @@ class ScoredAlgorithm:
             for calls in self.calls
         )
 
-    def expected_calls_to_target(self, target_index: int) -> float:
+    def compute_expected_calls(self, target_index: int) -> float:
         """Return the expected number of calls until the target with this index is reached.
 
         The number is infinite if the target needs no calls of this kind.
@@ -136,7 +136,7 @@ class SettingComparison:
     @cached_property
     def order_by_calls(self) -> list[tuple[float, ScoredAlgorithm]]:
         """Pairs (calls, algorithm), sorted, of the algorithms that reach the hardest target."""
-        expected = [(scored.expected_calls_unless_free[-1], scored) for scored in self.algorithms]
+        expected = [(scored.calls_until_targets[-1], scored) for scored in self.algorithms]
         reached = [(calls.value, scored) for calls, scored in expected if calls and calls.hits]
         return sorted(reached, key=lambda pair: pair[0])
 
@@ -182,7 +182,7 @@ def compare_algorithms(results: StudyResults, price: runtimes.Cost) -> Compariso
     """
     study, measures = results.study, list_compared_measures(results)
     scored = [
-        score_panel(results, panel.truncated_to_common_budget, price) for panel in results.panels
+        score_panel(results, panel.results_at_common_budget, price) for panel in results.panels
     ]
     columns: list[_Column] = []
     for algorithms in scored:
@@ -240,7 +240,7 @@ _Column = tuple[list[SeedSample], list[float]]
 
 def _make_calls_column(algorithms: Sequence[ScoredAlgorithm], target: int) -> _Column:
     samples = [algorithm.sample(target) for algorithm in algorithms]
-    return samples, [algorithm.expected_calls_to_target(target) for algorithm in algorithms]
+    return samples, [algorithm.compute_expected_calls(target) for algorithm in algorithms]
 
 
 def _make_values_column(

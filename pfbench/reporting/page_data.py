@@ -111,7 +111,7 @@ class _StudyData:
         named = {k: AXES[k] for k in counts} | {"iteration": "iterations", "seconds": "seconds"}
         self._axes = priced | named
         self._rates = figure_rates(results, rates)
-        self._panels = [panel.truncated_to_common_budget for panel in results.panels]
+        self._panels = [panel.results_at_common_budget for panel in results.panels]
         groups = [group for panel in self._panels for group in panel.groups]
         self._traces = {group: self._select_displayed_traces(group) for group in groups}
         self._lines = {
@@ -129,7 +129,7 @@ class _StudyData:
         if self._cost is not None:
             traces = traces.with_column(PRICE, self._cost.costs_by_row(traces))
         displayed = list_displayed_iterations(traces, self._results.study.targets)
-        is_displayed = np.isin(traces.stacked_column("iteration"), displayed)
+        is_displayed = np.isin(traces.stack_column("iteration"), displayed)
         return traces if is_displayed.all() else traces.select_rows(is_displayed)
 
     def record(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class _StudyData:
         An algorithm that makes none has no line on this axis.
         """
         if axis == PRICE and self._cost is not None:
-            return bool(self._cost.whole_run_costs(group.traces).any())
+            return bool(self._cost.costs_of_whole_runs(group.traces).any())
         return axis not in COUNTED or group.makes_calls(axis)
 
     def _y_axes_by_measure(self) -> dict[str, dict[str, list[Any]]]:
@@ -220,7 +220,7 @@ class _StudyData:
         scales = {}
         for axis in self._axes:
             counted = (group for group in groups if self._makes_calls_on_axis(group, axis))
-            columns = [self._traces[group].stacked_column(axis) for group in counted]
+            columns = [self._traces[group].stack_column(axis) for group in counted]
             spent = np.concatenate([np.empty(0), *columns])
             both = (panels.make_calls_axis(spent[spent > 0.0], log=log) for log in (False, True))
             scales[axis] = [_scale_record(scale) for scale in both]
@@ -233,7 +233,7 @@ class _StudyData:
         x-axes, and `x` has these numbers. Otherwise, `other` has separate bands for each x-axis.
         """
         traces = self._traces[group]
-        grid = np.unique(traces.stacked_column("iteration"))
+        grid = np.unique(traces.stack_column("iteration"))
         shared: dict[str, Any] = {}
         other: dict[str, Any] = {}
         for axis in self._axes:
@@ -263,7 +263,7 @@ class _StudyData:
     ) -> Iterator[dict[str, Any]]:
         """Yield the JSON records of the first runs, and of those that ended early."""
         own = [axis for axis in self._axes if axis == "seconds" or axis not in shared_axes]
-        columns = {name: traces.stacked_column(name) for name in (*own, *self._measures)}
+        columns = {name: traces.stack_column(name) for name in (*own, *self._measures)}
         ends = np.searchsorted(traces.run_of_row, np.arange(len(traces.runs) + 1))
         for index, run in enumerate(traces.runs):
             is_early = run.status not in AS_PLANNED
@@ -340,7 +340,7 @@ def list_displayed_iterations(traces: SeedTraces, targets: Sequence[Stop]) -> Ar
 
     They include the last iteration of each run, and the first at which a run reaches a target.
     """
-    iterations = traces.stacked_column("iteration")
+    iterations = traces.stack_column("iteration")
     recorded = np.unique(iterations)
     if recorded.size <= ROWS:
         return recorded
@@ -349,7 +349,9 @@ def list_displayed_iterations(traces: SeedTraces, targets: Sequence[Stop]) -> Ar
     by_factors = np.geomspace(1, last + 1, ROWS // 2) - 1
     points = np.unique(np.concatenate([evenly, by_factors]).round().astype(int))
     hits = (traces.find_first_rows_within(target) for target in targets)
-    rows = np.concatenate([traces.last_rows_or_minus_one(np.ones(len(iterations), bool)), *hits])
+    rows = np.concatenate(
+        [traces.find_last_rows_or_minus_one(np.ones(len(iterations), bool)), *hits]
+    )
     return np.union1d(recorded[points], iterations[rows[rows >= 0]])
 
 

@@ -154,7 +154,7 @@ def compute_figure(results: StudyResults) -> FigureData:
 
 def make_panel_line(label: str, traces: SeedTraces, axis: str, measure: str) -> PanelLine:
     """Return the line of an algorithm in a panel, for one x-axis and one measure."""
-    ends = tuple(traces.unplanned_endings(axis, measure))
+    ends = tuple(traces.endings_not_planned(axis, measure))
     return PanelLine(label, traces.median_band(axis, measure), ends)
 
 

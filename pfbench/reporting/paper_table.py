@@ -136,8 +136,8 @@ def _make_value_cell(measure: str, scored: ScoredAlgorithm) -> _TableCell:
 
 
 def _make_calls_cell(target: int, scored: ScoredAlgorithm) -> _TableCell:
-    sample, number = scored.sample(target), scored.expected_calls_to_target(target)
-    expected = scored.expected_calls_unless_free[target]
+    sample, number = scored.sample(target), scored.compute_expected_calls(target)
+    expected = scored.calls_until_targets[target]
     if expected is None:
         text = escape_latex(wording.MISSING_MARK)
     elif math.isinf(number):

@@ -108,7 +108,7 @@ def rank_algorithms(results: StudyResults) -> Ranking:
     """
     price, measure = ranking_price(results), find_compared_measure(results)
     panels = [
-        score_panel(results, panel.truncated_to_common_budget, price) for panel in results.panels
+        score_panel(results, panel.results_at_common_budget, price) for panel in results.panels
     ]
     scores = [[_score_algorithm(scored, measure) for scored in row] for row in panels]
     ranks = list(map(_rank_scores, scores))

@@ -327,7 +327,7 @@ def figure_rates(results: StudyResults, rates: Sequence[RateLine]) -> list[tuple
     ]
 
 
-def verified_claims_table(results: StudyResults, claims: Sequence[StatedClaim]) -> Table | None:
+def table_of_verified_claims(results: StudyResults, claims: Sequence[StatedClaim]) -> Table | None:
     """Return a table of the verified claims about a study's methods; None if there are none."""
     subject = [
         (label, claim)

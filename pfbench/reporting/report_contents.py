@@ -284,5 +284,5 @@ def describe_machine() -> str:
 def _is_interval(results: StudyResults, measure: str) -> bool:
     name = f"{measure}_lower"
     return any(
-        (g.traces.stacked_column(name) < g.traces.stacked_column(measure)).any() for g in results
+        (g.traces.stack_column(name) < g.traces.stack_column(measure)).any() for g in results
     )

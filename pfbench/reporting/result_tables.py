@@ -80,7 +80,7 @@ def results_table(
             label = scored.group.label
             if labels is None or label in labels:
                 last = (_summarise_last_value(scored, measure) for measure in displayed)
-                cells = [rank, *scored.expected_calls_unless_free, *last]
+                cells = [rank, *scored.calls_until_targets, *last]
                 best = frozenset(k for k, leader in enumerate(leaders, 1) if leader == index)
                 rows.append(TableRow(panel.panel.title, label, cells, best))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
@@ -162,7 +162,7 @@ def _csv_lines_by_target(
     """Yield the CSV lines with one algorithm's expected calls, one for each target."""
     scored, price = panel.algorithms[algorithm_index], str(comparison.price)
     columns = zip(
-        comparison.targets, scored.expected_calls_unless_free, panel.leader_by_target, strict=True
+        comparison.targets, scored.calls_until_targets, panel.leader_by_target, strict=True
     )
     for target, cost, leader in columns:
         if cost is not None:

@@ -78,7 +78,7 @@ class RunGroup:
         if is_computed or not self.best_known or set(self.best_known) == {None}:
             return traces
         best_values = np.array(self.best_known, dtype=float)  # NaN for None
-        values = traces.stacked_column(OBJECTIVE) - best_values[traces.run_of_row]
+        values = traces.stack_column(OBJECTIVE) - best_values[traces.run_of_row]
         return traces.with_column(SUBOPTIMALITY, values)
 
     @cached_property
@@ -136,10 +136,10 @@ class SettingResults:
     @cached_property
     def limits(self) -> Limits:
         """Common budget of the runs."""
-        return least_budget_by_kind(plan for group in self.groups for plan in group.plans)
+        return min_budget_by_kind(plan for group in self.groups for plan in group.plans)
 
     @cached_property
-    def truncated_to_common_budget(self) -> "SettingResults":
+    def results_at_common_budget(self) -> "SettingResults":
         """Results of this panel, with all runs truncated to their common budget."""
         groups = tuple(_truncate_group(group, self.limits) for group in self.groups)
         return replace(self, groups=groups)
@@ -265,7 +265,7 @@ def _setting_title(study: Study, problem: LabelledSelector, setting: StudySettin
 def truncate_study(results: StudyResults) -> StudyResults:
     """Return a study's results, with the runs on each problem truncated to a common budget."""
     return replace(
-        results, panels=tuple(panel.truncated_to_common_budget for panel in results.panels)
+        results, panels=tuple(panel.results_at_common_budget for panel in results.panels)
     )
 
 
@@ -279,7 +279,7 @@ def _truncate_group(group: RunGroup, limits: Limits) -> RunGroup:
     return replace(group, runs=runs, groups_by_target=parts)
 
 
-def least_budget_by_kind(plans: Iterable[PlannedRun]) -> Limits:
+def min_budget_by_kind(plans: Iterable[PlannedRun]) -> Limits:
     """Return, for each kind of oracle calls, the least budget of any planned run.
 
     If a spec gives all its runs one budget, the result is that budget, and does not depend on
@@ -302,7 +302,7 @@ def truncation_limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
         for problem, setting in product(study.problems, study.settings):
             planned = [study.plans_by_target(problem, entry, setting) for entry in study.algorithms]
             hardest = (plan for by_target in planned for plan in [*by_target.values()][-1])
-            limits = least_budget_by_kind(hardest)
+            limits = min_budget_by_kind(hardest)
             groups = (plans for by_target in planned for plans in by_target.values())
             for plan in {plan for plans in groups for plan in plans}:
                 results.setdefault(plan, []).append(limits)
@@ -344,5 +344,5 @@ def first_row_beyond_limits(run: Run, limits: Limits) -> int:
     traces = SeedTraces.from_runs([run])
     is_exceeded = np.zeros(len(run.rows), dtype=bool)
     for name, limit in limits.items():
-        is_exceeded |= traces.stacked_column(name) > limit
+        is_exceeded |= traces.stack_column(name) > limit
     return int(is_exceeded.argmax()) if is_exceeded.any() else len(run.rows)

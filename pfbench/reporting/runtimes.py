@@ -91,14 +91,14 @@ class Cost:
     def costs_by_row(self, traces: SeedTraces) -> Array:
         """Return the cost up to each recorded row; NaN if the traces lack a needed column."""
         terms = [
-            weight * _products_per_lmo(traces)[traces.run_of_row] * traces.stacked_column("lo")
+            weight * _products_per_lmo(traces)[traces.run_of_row] * traces.stack_column("lo")
             if name == "products"
-            else weight * traces.stacked_column(name)
+            else weight * traces.stack_column(name)
             for name, weight in self.weights
         ]
         return np.asarray(np.sum(terms, axis=0))
 
-    def whole_run_costs(self, traces: SeedTraces) -> Array:
+    def costs_of_whole_runs(self, traces: SeedTraces) -> Array:
         """Return the cost of each whole run, including an incomplete last iteration."""
         terms = []
         for name, weight in self.weights:
@@ -119,8 +119,8 @@ PRODUCTS = Cost.from_weights("products")
 
 def _products_per_lmo(traces: SeedTraces) -> Array:
     """Return, for each run, the matrix products in one linear minimisation; 0 if not measured."""
-    first = traces.first_rows_or_minus_one(np.ones(len(traces.numbers), bool))
-    measured = np.append(traces.stacked_column("lmo_products"), np.nan)[first]
+    first = traces.find_first_rows_or_minus_one(np.ones(len(traces.numbers), bool))
+    measured = np.append(traces.stack_column("lmo_products"), np.nan)[first]
     return np.where(np.isnan(measured), 0.0, measured)
 
 
@@ -174,7 +174,7 @@ class Runtimes:
 def make_runtimes(traces: SeedTraces, target: Stop, price: Cost) -> Runtimes:
     """Return, for each run, the cost until it reaches a target."""
     costs = np.append(price.costs_by_row(traces), np.inf)[traces.find_first_rows_within(target)]
-    return Runtimes(np.where(np.isnan(costs), np.inf, costs), price.whole_run_costs(traces))
+    return Runtimes(np.where(np.isnan(costs), np.inf, costs), price.costs_of_whole_runs(traces))
 
 
 def ert(runtimes: Runtimes) -> float:

@@ -157,7 +157,7 @@ class SeedTraces:
             numbers = np.concatenate([np.empty((0, len(columns))), *parts])
         return cls(runs, columns, numbers, run_of_row)
 
-    def stacked_column(self, name: str) -> Array:
+    def stack_column(self, name: str) -> Array:
         """Return a column of all rows; all values are NaN if no trace has the column."""
         if name not in self.columns:
             return np.full(len(self.numbers), np.nan)
@@ -172,7 +172,7 @@ class SeedTraces:
         """Return the traces with only the rows for which `rows` is true."""
         return replace(self, numbers=self.numbers[rows], run_of_row=self.run_of_row[rows])
 
-    def first_rows_or_minus_one(self, rows: "npt.NDArray[np.bool_]") -> Integers:
+    def find_first_rows_or_minus_one(self, rows: "npt.NDArray[np.bool_]") -> Integers:
         """Return, for each run, the index of its first row for which `rows` is true, or -1."""
         indices = np.flatnonzero(rows)
         runs, first = np.unique(self.run_of_row[indices], return_index=True)
@@ -182,12 +182,12 @@ class SeedTraces:
 
     def find_first_rows_within(self, target: Stop) -> Integers:
         """Return, for each run, the index of its first row that reaches a target, or -1."""
-        values = self.stacked_column(target.measure)
-        return self.first_rows_or_minus_one(
+        values = self.stack_column(target.measure)
+        return self.find_first_rows_or_minus_one(
             (-np.inf < values) & (values <= target.target)
         )  # never if NaN
 
-    def last_rows_or_minus_one(self, rows: "npt.NDArray[np.bool_]") -> Integers:
+    def find_last_rows_or_minus_one(self, rows: "npt.NDArray[np.bool_]") -> Integers:
         """Return, for each run, the index of its last row for which `rows` is true, or -1."""
         indices = np.flatnonzero(rows)
         result = np.full(len(self.runs), -1)
@@ -217,14 +217,14 @@ class SeedTraces:
 
     def final_values(self, measure: str) -> Array:
         """Return the last recorded value of each run; infinite if the run did not complete."""
-        values = self.stacked_column(measure)
-        last = self.last_rows_or_minus_one(~np.isnan(values))
+        values = self.stack_column(measure)
+        last = self.find_last_rows_or_minus_one(~np.isnan(values))
         return np.where(self.is_completed, np.append(values, np.inf)[last], np.inf)
 
     def final_summary(self, measure: str) -> FinalSummary:
         """Return statistics of the last finite values of the completed runs."""
-        values = self.stacked_column(measure)
-        last = self.last_rows_or_minus_one(np.isfinite(values))
+        values = self.stack_column(measure)
+        last = self.find_last_rows_or_minus_one(np.isfinite(values))
         ends = values[last[self.is_completed & (last >= 0)]].clip(-LARGEST, LARGEST)
         median = float(np.median(ends)) if ends.size else math.nan
         return FinalSummary.from_values(median, ends, len(self.runs))
@@ -232,7 +232,7 @@ class SeedTraces:
     def start_values(self, measure: str) -> Array:
         """Return the values at the start of the runs that have a finite value there."""
         first = np.unique(self.run_of_row, return_index=True)[1]
-        values = self.stacked_column(measure)[first]
+        values = self.stack_column(measure)[first]
         return values[np.isfinite(values)]
 
     def median_start_value(self, measure: str) -> float:
@@ -278,7 +278,7 @@ class SeedTraces:
         low, median, high = percentile(values, [ends_of_band[0], 50, ends_of_band[1]], axis=0)
         return MedianBand(np.maximum.accumulate(grid), median, low, high, number)
 
-    def unplanned_endings(self, axis: str, measure: str) -> list[UnplannedRunEnding]:
+    def endings_not_planned(self, axis: str, measure: str) -> list[UnplannedRunEnding]:
         """Return the last points of the runs that did not end as planned."""
         early = [k for k, run in enumerate(self.runs) if run.status not in AS_PLANNED]
         if not early:
@@ -300,7 +300,7 @@ class SeedTraces:
         Return None if the runs differ, or have no row. As seconds always differ, their median over
         the runs is returned.
         """
-        iterations, calls = self.stacked_column("iteration"), self.stacked_column(axis)
+        iterations, calls = self.stack_column("iteration"), self.stack_column(axis)
         order = np.argsort(iterations, kind="stable")
         recorded, first = np.unique(iterations[order], return_index=True)
         if not recorded.size:
@@ -319,7 +319,7 @@ class SeedTraces:
         Of several rows of a run at one x, only the last is included. Values beyond `LARGEST` are
         clipped to it.
         """
-        x, y = self.stacked_column(axis), self.stacked_column(measure)
+        x, y = self.stack_column(axis), self.stack_column(measure)
         finite = np.isfinite(y)
         x, y, run_of_point = x[finite], y[finite], self.run_of_row[finite]
         last = np.ones(x.size, bool)

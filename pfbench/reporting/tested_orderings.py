@@ -127,7 +127,7 @@ class OrderingUnit:
     def gives_positive_cost(self, group: RunGroup) -> bool:
         """Return whether a group's runs have a positive cost, or the cost includes seconds."""
         price = self.prices[group.label]
-        return self.is_timed or bool((price.whole_run_costs(group.traces) > 0.0).any())
+        return self.is_timed or bool((price.costs_of_whole_runs(group.traces) > 0.0).any())
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,8 @@ def _two_samples_and_common_cost(
         return [_final_values_within(g, ordering.measure, price, limit) for g, price in groups]
 
     ended = [
-        price.whole_run_costs(group.traces)[group.traces.is_completed] for group, price in groups
+        price.costs_of_whole_runs(group.traces)[group.traces.is_completed]
+        for group, price in groups
     ]
     limit = float(np.concatenate(ended).min(initial=math.inf))
     limit = limit if math.isfinite(limit) else 0.0  # no run completed

@@ -16,7 +16,7 @@ from pfbench.base.files import check_writable
 from pfbench.reporting import ordering_text, page_data, report_contents, svg, tables, tuning_effects
 from pfbench.reporting.panels import line_style
 from pfbench.reporting.paper_table import paper_table
-from pfbench.reporting.report import Report, verified_claims_table
+from pfbench.reporting.report import Report, table_of_verified_claims
 from pfbench.reporting.result_tables import results_csv
 from pfbench.reporting.seed_curves import FinalSummary
 from pfbench.reporting.target_profiles import draw_profile, draw_target_profiles, page_profile
@@ -49,7 +49,7 @@ def html_page(report: report_contents.ReportContents) -> str:
     }
     modules = ordering_text, report_contents, tables, tuning_effects
     environment.globals |= {module.__name__.rpartition(".")[2]: module for module in modules}
-    environment.globals["verified_claims_table"] = verified_claims_table
+    environment.globals["table_of_verified_claims"] = table_of_verified_claims
     environment.tests |= {"numeric": tables.is_numeric}
     studies = [(part.results, part.figure) for part in report.parts]
     rates = report.theory.rates

@@ -189,9 +189,9 @@ class RecordedAnswersBackend(CountingBackend):
         recorded = self._transcript.rows[event.point]
         self._compare(x, recorded)
         self._measure_distance_from_lo_span(recorded)
-        while self._exchange.drawn_direction_count < event.drawn:
+        while self._exchange.direction_draw_count < event.drawn:
             self._exchange.append_direction(
-                self._transcript.directions[self._exchange.drawn_direction_count]
+                self._transcript.directions[self._exchange.direction_draw_count]
             )
         answer: Floats = self._transcript.rows[event.answer]
         self._exchange.note_gradient_norm(answer)

@@ -146,13 +146,10 @@ class ResistingOracle(CountingBackend):
         x = self._vector(x)
         y, slopes, exchange = self._record_point_coordinates(x), np.empty(self.T), self._exchange
         chain.write_chain_gradient(y, slopes)
-        if (
-            exchange.drawn_direction_count < self.T
-            and slopes[exchange.drawn_direction_count] != 0.0
-        ):
+        if exchange.direction_draw_count < self.T and slopes[exchange.direction_draw_count] != 0.0:
             exchange.draw_next_direction(self._rng)
         weights = np.zeros(exchange.basis.size)
-        weights[exchange.positions] = slopes[: exchange.drawn_direction_count]
+        weights[exchange.positions] = slopes[: exchange.direction_draw_count]
         answer = (0.2 / self.mu) * x + weights @ exchange.basis.rows
         answer *= self._height / self.mu
         exchange.note_gradient_norm(answer)
@@ -230,7 +227,7 @@ class ResistingOracle(CountingBackend):
 
     def finish(self) -> tuple[ZeroChain, Transcript | None]:
         """Draw the remaining directions; return the function, now fixed, and the transcript."""
-        while self._exchange.drawn_direction_count < self.T:
+        while self._exchange.direction_draw_count < self.T:
             self._exchange.draw_next_direction(self._rng)
         V = self._exchange.basis.rows[self._exchange.positions]
         transcript = None if self._recorder is None else self._recorder.finish(V)
@@ -285,7 +282,7 @@ class ResistingOracle(CountingBackend):
         """Add an event to the transcript, unless the oracle records none."""
         if self._recorder is not None:
             rows = {k: self._recorder.find_or_add_row(vector) for k, vector in vectors.items()}
-            count = self._exchange.drawn_direction_count
+            count = self._exchange.direction_draw_count
             self._recorder.add(kind, number=number, weight=weight, drawn=count, **rows)
 
 

@@ -79,7 +79,7 @@ class QuerySpan:
         self.largest_gradient_norm = 0.0
 
     @property
-    def drawn_direction_count(self) -> int:
+    def direction_draw_count(self) -> int:
         """Number of directions drawn so far."""
         return len(self.positions)
 
@@ -141,11 +141,11 @@ class QuerySpan:
         RefusedError
             The message says how much larger the dimension must be.
         """
-        if self.basis.size + (self.T - self.drawn_direction_count) >= self.d:
+        if self.basis.size + (self.T - self.direction_draw_count) >= self.d:
             raise RefusedError(
                 f"the dimension {self.d} is too small, as the vectors of the run span "
                 f"{self.basis.size} dimensions, and the oracle must still draw "
-                f"{self.T - self.drawn_direction_count} directions outside their span: choose a "
+                f"{self.T - self.direction_draw_count} directions outside their span: choose a "
                 "larger dimension."
             )
 

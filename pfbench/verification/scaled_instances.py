@@ -97,7 +97,7 @@ def _decide_in_scaled_units(trial: Trial, check: Bound, scaling: Scaling) -> Evi
     constants = check.constants
     other = replace(
         check,
-        quantity=_rescaled_quantity_function(trial, check, scaling),
+        quantity=_make_rescaled_quantity(trial, check, scaling),
         parameters={
             label: _rescale_parameters(trial, setting.parameters, scaling)
             for label, setting in check.settings.items()
@@ -120,7 +120,7 @@ def _rescale(instance: Instance, by: Scaling) -> Instance:
     return replace(instance, build=build)
 
 
-def _rescaled_quantity_function(trial: Trial, check: Bound, scaling: Scaling) -> Any:
+def _make_rescaled_quantity(trial: Trial, check: Bound, scaling: Scaling) -> Any:
     """Return a function that measures, in other units, the quantity that is bounded.
 
     It scales the value of the quantity for the original problem.

@@ -261,7 +261,7 @@ class Trial:
         run = Steps(
             self.subject.problem_under_test(problem),
             algorithm,
-            bundle=_required_oracles_class(algorithm),
+            bundle=_class_of_required_oracles(algorithm),
             wrap=StepRecorder,
             streams={"oracles": np.random.default_rng(seed), "algorithm": stream},
         )
@@ -376,7 +376,7 @@ def _error_of_failed_run(words: str, problem: Problem, has_raised: bool) -> Exce
     return MethodFailed(words) if supported else UnsupportedPoints(words)
 
 
-def _required_oracles_class(algorithm: Algorithm) -> type[Oracles]:
+def _class_of_required_oracles(algorithm: Algorithm) -> type[Oracles]:
     """Return a class of oracles that has exactly the oracles that an algorithm requires."""
     try:
         return oracle_class(algorithm)

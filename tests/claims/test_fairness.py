@@ -11,7 +11,7 @@ from pfbench.claims.pethick2025 import theorems5
 from pfbench.claims.relatives.table1 import ROWS
 from pfbench.points import keep
 from pfbench.verification.dossier import MOST_LINES
-from pfbench.verification.statements.path_mean import normed_constants
+from pfbench.verification.statements.path_mean import constants_with_norm
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
 
@@ -33,7 +33,7 @@ STEPS = 12
 
 def path(claim, problem, subject, factor):
     """The first points and estimates of a method at a factor of the step of the claim."""
-    step = factor * normed_constants(problem)["K"] ** -0.75
+    step = factor * constants_with_norm(problem)["K"] ** -0.75
     algorithm = Trial(claim, subject).make(iterations=STEPS, batch=1, step=step)
     run = algorithm.run(problem, problem.start(), np.random.default_rng(0))
     start = np.ravel(problem.start())

@@ -13,7 +13,7 @@ from pfbench.reporting.report import (
     RateLine,
     StatedClaim,
     figure_rates,
-    verified_claims_table,
+    table_of_verified_claims,
 )
 from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.storage.store import Store
@@ -74,7 +74,7 @@ def test_verdicts_are_looked_up_and_never_made(report, tmp_path):
     assert known.keys() == {QUICK}
     assert known[QUICK].verdict.keeps_bound
     assert known[QUICK].reason
-    table = verified_claims_table(report.results[0], theory.claims)
+    table = table_of_verified_claims(report.results[0], theory.claims)
     ((label, name, verdict),) = [(row.group, row.name, row.cells[0]) for row in table.rows]
     assert (label, name, verdict) == ("sampled", QUICK, known[QUICK].verdict)
     others = len(claims_about("nfwu-sg")) + len(claims_about("frank-wolfe")) - 1

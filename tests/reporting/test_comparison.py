@@ -67,7 +67,7 @@ def numbers(comparison, label):
     """Every number of an algorithm, to the last bit."""
     (one,) = (one for one in comparison.panels[0].algorithms if one.group.label == label)
     calls = [(c.calls.tobytes(), c.total_calls.tobytes()) for c in one.calls]
-    return calls, one.expected_calls_unless_free, one.last_values["m"].tobytes()
+    return calls, one.calls_until_targets, one.last_values["m"].tobytes()
 
 
 def test_adding_a_method_changes_no_bit_of_the_others():
@@ -84,7 +84,7 @@ def test_a_kind_of_calls_that_nobody_needs_decides_nothing():
     some = [replace(one, counts=replace(one.counts, lo=9)) for one in without]
     by_lo = compare_by_each_price(results(fast(), group("asks", some)))[1]
     assert str(by_lo.price) == "LO"
-    assert by_lo.panels[0].algorithms[0].expected_calls_unless_free == (None, None)
+    assert by_lo.panels[0].algorithms[0].calls_until_targets == (None, None)
     assert by_lo.panels[0].leader_by_target[0] in (None, 1)
 
 
@@ -100,7 +100,7 @@ def test_a_stated_price_is_compared_first():
     found = compare_by_each_price(results(fast(), slow(), price={"sfo": 2.0, "lo": 50.0}))
     assert [str(comparison.price) for comparison in found] == ["2 SFO + 50 LO", "SFO"]
     priced, plain_calls = (
-        comparison.panels[0].algorithms[0].expected_calls_unless_free[0] for comparison in found
+        comparison.panels[0].algorithms[0].calls_until_targets[0] for comparison in found
     )
     assert priced.value == 2 * plain_calls.value
 
@@ -114,12 +114,9 @@ def test_a_method_that_is_tuned_to_each_target_is_judged_at_each_in_its_own_runs
     )
     both = replace(tuned, groups_by_target=((TARGETS[0], easy), (TARGETS[1], tuned)))
     found = compare_algorithms(results(both, fast()), SFO).panels[0].algorithms[0]
-    assert [one.value for one in found.expected_calls_unless_free] == [
+    assert [one.value for one in found.calls_until_targets] == [
         pytest.approx(10 + sum(SEEDS) / len(SEEDS)),
-        compare_algorithms(results(slow()), SFO)
-        .panels[0]
-        .algorithms[0]
-        .expected_calls_to_target(1),
+        compare_algorithms(results(slow()), SFO).panels[0].algorithms[0].compute_expected_calls(1),
     ]
     assert (
         found.last_values["m"].tolist()

@@ -90,9 +90,7 @@ def test_how_strong_a_method_is_does_not_depend_on_the_others():
 
 def test_the_profile_has_a_step_at_each_pair():
     found = about(group("mine", slow().runs), fast(), idle())
-    calls = [
-        one.value for one in found.comparisons[0].panels[0].algorithms[0].expected_calls_unless_free
-    ]
+    calls = [one.value for one in found.comparisons[0].panels[0].algorithms[0].calls_until_targets]
     assert found.calls_by_method() == {
         "mine": sorted(calls),
         "fast": pytest.approx([43.5, 83.5]),
@@ -223,4 +221,4 @@ def test_expected_calls_that_some_runs_miss_say_so():
     text = table_of(one)
     assert "$^{4/8}$" in text
     assert r"$\infty$" in text
-    assert math.isclose(one.duels_with_best_rival[0].expected_calls, (40 + 200) / 4)
+    assert math.isclose(one.duels_with_best_rival[0].candidate_expected_calls, (40 + 200) / 4)

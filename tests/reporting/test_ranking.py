@@ -10,7 +10,7 @@ from pfbench.base.counts import Budget, Counts
 from pfbench.reporting import ranking, tables
 from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.result_tables import compare_by_each_price, results_tables
-from pfbench.reporting.results import least_budget_by_kind, truncation_limits_by_plan
+from pfbench.reporting.results import min_budget_by_kind, truncation_limits_by_plan
 from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.spec import load_spec
 
@@ -195,7 +195,7 @@ def test_the_rank_at_equal_counts_follows_from_the_essence_of_runs():
         "large": [run(steps, [0, 30, 70, 95, 400, 900], lo=[0, 5, 6, 7, 50, 99])] * 3,
     }
     whole = results(methods, budgets=budgets)
-    limits = least_budget_by_kind(plan for group in whole for plan in group.plans)
+    limits = min_budget_by_kind(plan for group in whole for plan in group.plans)
     short = {
         name: [ranking.keep_ranking_rows(one, TARGETS, [limits]) for one in runs]
         for name, runs in methods.items()
@@ -203,13 +203,13 @@ def test_the_rank_at_equal_counts_follows_from_the_essence_of_runs():
     assert ranking.as_json(results(short, budgets=budgets)) == ranking.as_json(whole)
     for price in compare_by_each_price(whole):
         numbers = [
-            algorithm.expected_calls_unless_free
+            algorithm.calls_until_targets
             for algorithm in compare_algorithms(whole, price.price).panels[0].algorithms
         ]
         found = (
             compare_algorithms(results(short, budgets=budgets), price.price).panels[0].algorithms
         )
-        assert [algorithm.expected_calls_unless_free for algorithm in found] == numbers
+        assert [algorithm.calls_until_targets for algorithm in found] == numbers
 
 
 def test_limits_are_those_of_the_panels_of_a_spec(tmp_path):

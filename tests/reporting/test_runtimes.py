@@ -11,7 +11,7 @@ from made_runs import plan, run
 
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
-from pfbench.reporting.results import RunGroup, least_budget_by_kind, truncate_run
+from pfbench.reporting.results import RunGroup, min_budget_by_kind, truncate_run
 from pfbench.reporting.runtimes import (
     PRODUCTS,
     Cost,
@@ -72,7 +72,7 @@ def test_products_of_matrices_are_those_of_its_linear_minimisations():
         counts=replace(some.counts, lo=4),
     )
     assert make_runtimes(SeedTraces.from_runs([priced]), TARGET, PRODUCTS).calls == [30]
-    assert PRODUCTS.whole_run_costs(SeedTraces.from_runs([priced, some])).tolist() == [
+    assert PRODUCTS.costs_of_whole_runs(SeedTraces.from_runs([priced, some])).tolist() == [
         60,
         0,
     ]  # not measured
@@ -113,7 +113,7 @@ def test_the_expected_runtime_is_what_restarts_cost(pairs):
 
 def test_a_price_is_checked_and_written_in_words():
     assert str(Cost.from_weights({"sfo": 1, "lo": 50, "po": 0})) == "SFO + 50 LO"
-    assert Cost.from_weights("lo").whole_run_costs(
+    assert Cost.from_weights("lo").costs_of_whole_runs(
         SeedTraces.from_runs([run([1], [4], lo=[3])])
     ) == [3]
     with pytest.raises(InputError, match="sfp"):
@@ -129,8 +129,8 @@ def test_a_price_is_checked_and_written_in_words():
 
 def test_the_common_budget_is_the_least_of_each_count():
     plans = [plan(Budget(sfo=100)), plan(Budget(sfo=200, lo=7)), plan()]
-    assert least_budget_by_kind(plans) == {"sfo": 100, "lo": 7}
-    assert least_budget_by_kind([plan(), plan()]) == {}
+    assert min_budget_by_kind(plans) == {"sfo": 100, "lo": 7}
+    assert min_budget_by_kind([plan(), plan()]) == {}
 
 
 def test_a_run_within_the_common_budget_is_left_alone():
@@ -181,7 +181,7 @@ def test_suboptimality_is_the_objective_less_the_least_known():
     some = replace(some, columns=(*some.columns[:-1], "objective"))
     groups = [RunGroup("p", "", "a", "a", (), (some,), best) for best in ((1.0,), (None,))]
     known, unknown = (group.traces for group in groups)
-    np.testing.assert_array_equal(known.stacked_column("suboptimality"), [4, math.nan, 0, -0.5])
+    np.testing.assert_array_equal(known.stack_column("suboptimality"), [4, math.nan, 0, -0.5])
     assert make_runtimes(known, Stop("suboptimality", 0.0), SFO).calls == [2]
     assert "suboptimality" not in unknown.columns
 

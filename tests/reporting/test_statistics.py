@@ -61,7 +61,7 @@ def test_a_failed_run_has_no_value_after_its_end_and_a_censored_one_keeps_it(sta
     found = SeedTraces.from_runs([whole, early]).median_band("sfo", "m")
     np.testing.assert_array_equal(found.runs, [2, 2, runs])
     assert found.high[-1] == high
-    ends = SeedTraces.from_runs([whole, early]).unplanned_endings("sfo", "m")
+    ends = SeedTraces.from_runs([whole, early]).endings_not_planned("sfo", "m")
     # What ends by its budget ends as planned, and has no cross.
     assert [(end.x, end.y, end.seed, end.status) for end in ends] == [
         (1.0, 3.0, 1, status) for _ in range(status != "budget")

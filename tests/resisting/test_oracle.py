@@ -150,9 +150,9 @@ def test_a_query_at_a_new_point_draws_at_most_one_direction(oracle):
     one = oracle(T=6)
     x = np.zeros(one.d)
     for step in range(10):
-        before = one._exchange.drawn_direction_count
+        before = one._exchange.direction_draw_count
         x = combine(x, one.lo(one.gradient(x)), 0.5)
-        assert one._exchange.drawn_direction_count - before == (1 if step < 6 else 0)
+        assert one._exchange.direction_draw_count - before == (1 if step < 6 else 0)
 
 
 def test_many_queries_between_two_lo_outputs_draw_at_most_one_direction(oracle):
@@ -162,7 +162,7 @@ def test_many_queries_between_two_lo_outputs_draw_at_most_one_direction(oracle):
     for k in range(5):
         for weight in np.linspace(0.1, 0.9, 7):
             g = one.gradient(sum((weight**j * u for j, u in enumerate(outputs, 1)), np.zeros(200)))
-        assert one._exchange.drawn_direction_count <= k + 1
+        assert one._exchange.direction_draw_count <= k + 1
         outputs.append(one.lo(g))
 
 

@@ -68,7 +68,7 @@ def test_a_thinned_run_has_the_numbers_of_the_whole_one(seed, rows, between):
         for one in (whole, short)
     ]
     for one, other in zip(*(c.panels[0].algorithms for c in both), strict=True):
-        assert one.expected_calls_unless_free == other.expected_calls_unless_free
+        assert one.calls_until_targets == other.calls_until_targets
         for measure, values in one.last_values.items():
             np.testing.assert_array_equal(values, other.last_values[measure])
 

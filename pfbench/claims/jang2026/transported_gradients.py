@@ -32,9 +32,9 @@ from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance, statistics
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import (
+    constants_with_norm,
     decide_run_or_mean,
     gradient_dual_norm,
-    normed_constants,
 )
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
 
@@ -204,7 +204,7 @@ def check_mean_norm(trial: Trial) -> Evidence:
     parts, runs = dict[str, statistics.Decision](), 0
     for instance in trial.claim.instances:
         problem = instance()
-        numbers = normed_constants(problem) | {"step": problem.step, "alpha": problem.weight}
+        numbers = constants_with_norm(problem) | {"step": problem.step, "alpha": problem.weight}
         del numbers["L_f"]
         upper = mean_norm_bound(**numbers, L2=problem.constants(problem.start()).L2_ms)
         method = _make_method(trial, problem)

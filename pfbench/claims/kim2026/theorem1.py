@@ -91,7 +91,7 @@ def check_bounds(trial: Trial) -> Evidence:
     runs = 0
     for instance in trial.claim.instances:
         problem = instance()
-        c = path_mean.normed_constants(problem)
+        c = path_mean.constants_with_norm(problem)
         numbers = {key: c[key] for key in ("K", "L", "sigma", "delta")}
         numbers["r"] = min(problem.shape)
         beta, eta = beta_and_eta(**numbers)
@@ -177,7 +177,7 @@ def examine_noiseless_bound_constant(effort: str, seed: int) -> ExaminationEvide
     The order of the printed bound is that of (8), and is right.
     """
     problem = parabola(100)
-    c = path_mean.normed_constants(problem)
+    c = path_mean.constants_with_norm(problem)
     numbers = {"K": 100.0, "r": 1.0, "L": c["L"], "sigma": 0.0, "delta": c["delta"]}
     beta, eta = beta_and_eta(**numbers)
     muon = Muon(iterations=100, step=eta, beta=beta, batch=1)
@@ -259,7 +259,7 @@ def check_separation(
     Gradient descent makes fewer than `min_gradient_descent_steps` steps, with each of several step
     sizes.
     """
-    c = path_mean.normed_constants(problem)
+    c = path_mean.constants_with_norm(problem)
     d, target = problem.shape[0], (problem.shape[0] - 1) / 2.0
     step = math.sqrt(2.0 * c["delta"] / (c["L"] * problem.K)) / c["rho"]
     algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=1.0)

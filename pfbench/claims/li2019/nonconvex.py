@@ -10,13 +10,13 @@ from pfbench.claims.li2019 import shared_runs
 from pfbench.claims.li2019.shared_runs import (
     STRONG,
     SolvedProblem,
-    biased_statistical_error_squared,
     combine_with_largest_ratio,
     decide_halving,
     follow_inner_iterations,
     from_quadratic,
     inner_iteration_count,
     make_biased_minimiser_problem,
+    statistical_error_squared_if_biased,
 )
 from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance, statistics
@@ -144,7 +144,7 @@ def examine_reversed_inequality(
     """
     rng = stream(seed, "(69)")
     problem = make_biased_minimiser_problem(64, 1, 0.5)
-    unit = problem.sigma_hat * biased_statistical_error_squared(64, 1, 0.5)
+    unit = problem.sigma_hat * statistical_error_squared_if_biased(64, 1, 0.5)
     x = np.array([problem.minimiser, *(_random_l1_ball_point(problem, rng) for _ in range(50))])
     u = problem.minimiser - x
     rise = np.array([problem.value(item) for item in x])

@@ -266,7 +266,7 @@ def make_biased_minimiser_problem(d: int, support: int, share: float) -> KnownQu
     return KnownQuadratic(L1Ball(d), product, truth - share * w, slope, begin, sigma_hat)
 
 
-def biased_statistical_error_squared(d: int, support: int, share: float) -> float:
+def statistical_error_squared_if_biased(d: int, support: int, share: float) -> float:
     """Return the squared statistical error of the problem from `make_biased_minimiser_problem`."""
     sigma_hat, length = 1.0 - 8.0 * support / d, share / math.sqrt(d)
     return statistical_error_squared(0.5 / d, sigma_hat, math.sqrt(support), 0.0, share, length)

@@ -39,7 +39,7 @@ def check_distance_at_small_gaps(trial: Trial) -> Evidence:
         for support, sparse in _SPARSE.items():
             for part in trial.choose_by_effort((0.05, 0.5), (0.02, 0.05, 0.2, 0.5)):
                 name = f"d={d}, s={support}, |Delta*|_1={part:g}"
-                error = shared_runs.biased_statistical_error_squared(d, support, part)
+                error = shared_runs.statistical_error_squared_if_biased(d, support, part)
                 gap, ratios = _final_gap_and_small_gap_distance_ratios(
                     trial, sparse(d=d, share=part), error
                 )
@@ -144,7 +144,7 @@ def _make_problem_and_far_point(share: float, gap: float) -> tuple[KnownQuadrati
     return problem, point
 
 
-def _squared_distance_of_far_point(share: float, gap: float) -> float:
+def _distance_squared_of_far_point(share: float, gap: float) -> float:
     """Return the squared distance of `_make_problem_and_far_point`'s point to the minimiser."""
     problem, point = _make_problem_and_far_point(share, gap)
     return float(np.sum((point - problem.minimiser) ** 2))
@@ -182,9 +182,9 @@ def examine_squared_norm(
     )
     truth = problem.value(problem.minimiser + share * scipy.linalg.hadamard(_WIDE)[-1] / _WIDE)
     gap = problem.sigma_hat * printed
-    own = _squared_distance_of_far_point(share, 8.0 * gap) / (8.0 * printed)
+    own = _distance_squared_of_far_point(share, 8.0 * gap) / (8.0 * printed)
     ratio, corrected = (
-        _squared_distance_of_far_point(share, gap) / printed,
+        _distance_squared_of_far_point(share, gap) / printed,
         _ratio_of_squared_distance_to_bound(share),
     )
     return compare_ratios(
@@ -194,8 +194,8 @@ def examine_squared_norm(
             "8 in place of 1, e of (28)": 4.0 * corrected,
             "8 in place of 1, e as printed": own,
             "half of the square": 0.5 * ratio,
-            "half of the gap": _squared_distance_of_far_point(share, 0.5 * gap) / printed,
-            "the gap to f(theta*)": _squared_distance_of_far_point(share, gap + truth) / printed,
+            "half of the gap": _distance_squared_of_far_point(share, 0.5 * gap) / printed,
+            "the gap to f(theta*)": _distance_squared_of_far_point(share, gap + truth) / printed,
             "iterates of CGS": _max_squared_distance_of_cgs(share, gap) / printed,
         }
     )
@@ -206,8 +206,8 @@ def _ratio_of_squared_distance_to_bound(share: float) -> float:
 
     The bound is 4 eps_stat^2, where the corrected statistical error eps_stat has the factor 8.
     """
-    error = shared_runs.biased_statistical_error_squared(_WIDE, 1, share)
-    return _squared_distance_of_far_point(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
+    error = shared_runs.statistical_error_squared_if_biased(_WIDE, 1, share)
+    return _distance_squared_of_far_point(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
 
 
 def examine_length_bounded_by_square(
@@ -224,8 +224,8 @@ def examine_length_bounded_by_square(
     )
     gap = (1.0 - 8.0 / _WIDE) * printed
     square, own = (
-        _squared_distance_of_far_point(share, gap),
-        _squared_distance_of_far_point(share, 8.0 * gap) / (8.0 * printed),
+        _distance_squared_of_far_point(share, gap),
+        _distance_squared_of_far_point(share, 8.0 * gap) / (8.0 * printed),
     )
     return compare_ratios(
         corrected if is_corrected else math.sqrt(square) / printed, corrected

@@ -14,9 +14,9 @@ from pfbench.claims.methods.schedule_formulas import (
     page_sizes,
     requests_at_jumps,
     round_up,
+    select_requests_with_parameters,
     smallest_horizon,
     table_sizes,
-    wanted_requests_with_parameters,
 )
 from pfbench.verification.schedule_homogeneity import USUAL
 from pfbench.verification.schedules import SMALLEST, WANTED, Printed, ScheduleRequest
@@ -354,7 +354,7 @@ _NFWU = (
 
 REQUESTS = {
     "frank-wolfe": _SEARCHES,
-    "sagafw": (*WANTED, *wanted_requests_with_parameters(option="claimed")),
+    "sagafw": (*WANTED, *select_requests_with_parameters(option="claimed")),
     "spider-fw": (*WANTED, *_DRAWN),
     **dict.fromkeys(("storm-fw", "one-sfw", "momentum-sfw"), _COARSE),
     # For some accuracies, a small error in a term of the bound gives another T.

@@ -12,9 +12,9 @@ from pfbench.claims.methods.schedule_formulas import (
     page_sizes,
     requests_at_jumps,
     round_up,
+    select_requests_with_parameters,
     smallest_horizon,
     table_sizes,
-    wanted_requests_with_parameters,
 )
 from pfbench.verification.schedules import WANTED, Printed
 
@@ -173,7 +173,7 @@ def rsag_schedule(epsilon: float, c: Constants) -> Printed:
     return {"iterations": 6.0 * L * c.delta / epsilon, "step": 0.5 / L, "batch": c.n}
 
 
-def bounded_set_mapping_bound(c: Constants, N: float) -> float:
+def mapping_bound_on_bounded_set(c: Constants, N: float) -> float:
     """Return qu2018 theorem 1's squared gradient mapping bound after N steps on a bounded set.
 
     It is 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
@@ -185,9 +185,9 @@ def bounded_set_mapping_bound(c: Constants, N: float) -> float:
 def prox_rsag_schedule(epsilon: float, c: Constants) -> Printed:
     """Return the parameters of ProxRSAG: batch n, step 1/(2L), and the smallest N to reach epsilon.
 
-    For this N, `bounded_set_mapping_bound` is at most epsilon.
+    For this N, `mapping_bound_on_bounded_set` is at most epsilon.
     """
-    N = smallest_horizon(partial(bounded_set_mapping_bound, c), epsilon)
+    N = smallest_horizon(partial(mapping_bound_on_bounded_set, c), epsilon)
     return {"iterations": N, "step": 0.5 / mean_smoothness(c), "batch": c.n}
 
 
@@ -237,8 +237,8 @@ SCHEDULES = {
 }
 
 REQUESTS = {
-    "prox-svrg-plus": (*WANTED, *wanted_requests_with_parameters(online=True)),
-    "prox-rsag": requests_at_jumps(bounded_set_mapping_bound, 4.0, 0.4),
-    "natasha15": (*WANTED, *wanted_requests_with_parameters(sigma=2.5)),
+    "prox-svrg-plus": (*WANTED, *select_requests_with_parameters(online=True)),
+    "prox-rsag": requests_at_jumps(mapping_bound_on_bounded_set, 4.0, 0.4),
+    "natasha15": (*WANTED, *select_requests_with_parameters(sigma=2.5)),
 }
 """Requests for which a schedule is compared, where they are not the usual ones."""

@@ -121,7 +121,7 @@ def check_bounds(trial: Trial) -> Evidence:
 def _check_instance(
     trial: Trial, problem: Any, beta: float, name: str
 ) -> tuple[dict[str, Decision], int]:
-    constants, r = path_mean.normed_constants(problem), min(problem.shape)
+    constants, r = path_mean.constants_with_norm(problem), min(problem.shape)
     K, L, delta, sigma = (constants[key] for key in ("K", "L", "delta", "sigma"))
     eta = noiseless_best_step(K, L, delta, beta, beta)
     method = trial.make(iterations=K, batch=1, step=eta / constants["rho"], beta=beta)

@@ -19,7 +19,7 @@ from pfbench.verification import Claim, Floats, Instance, NotTestable, Trial, ma
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statements.path_mean import normed_constants
+from pfbench.verification.statements.path_mean import constants_with_norm
 from pfbench.verification.statistics import Decision, decide_inequality
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, SQUARE, Formula
 
@@ -200,7 +200,7 @@ def _measure_squared_errors(
     The numbers are `reach`, the longest step for gamma = 1, and the constants L_f, sigma and
     s = reach gamma.
     """
-    c = normed_constants(problem)
+    c = constants_with_norm(problem)
     step = c["K"] ** -0.75
     reach = (2.0 if is_constrained else 1.0) * c["rho"] * c["zeta"]
     arguments = {"alpha": ALPHA} if is_alpha_constant else {}

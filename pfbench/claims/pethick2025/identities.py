@@ -16,7 +16,7 @@ from pfbench.sets.catalogue import norm_ball
 from pfbench.verification import Claim, Floats, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statements.path_mean import normed_constants
+from pfbench.verification.statements.path_mean import constants_with_norm
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.units import LENGTH, NUMBER, formula
 
@@ -113,7 +113,7 @@ def check_travelled_distance(
 
     The norm is the problem's. The former is tested if `is_constrained`.
     """
-    rho, first = normed_constants(problem)["rho"], problem.start()
+    rho, first = constants_with_norm(problem)["rho"], problem.start()
     step = 0.1 if is_constrained else STEP
     algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=ALPHA)
     points = [np.array(step.state.x) for step in trial.follow(problem, algorithm)]

@@ -16,7 +16,7 @@ from pfbench.claims.pethick2025 import parabolas
 from pfbench.claims.pethick2025.descent import descent_bound, theorem_claim
 from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statements.path_mean import gap, gradient_dual_norm, normed_constants
+from pfbench.verification.statements.path_mean import constants_with_norm, gap, gradient_dual_norm
 from pfbench.verification.statistics import decide_inequality
 from pfbench.verification.units import GRADIENT, VALUE, formula
 
@@ -89,7 +89,7 @@ def check_descent_lemma(trial: Trial, instance: Instance, problem: Any) -> Parts
     a mean square instead, which is larger than both. So the bounds hold in each run, not only on
     average.
     """
-    c, ratios = normed_constants(problem), dict[str, list[float]]()
+    c, ratios = constants_with_norm(problem), dict[str, list[float]]()
     step = c["K"] ** -0.5
     for alpha in (1.0, 0.3):
         algorithm = trial.make(iterations=c["K"], batch=1, step=step, alpha=alpha)

@@ -47,8 +47,8 @@ from pfbench.verification.statements.each_instance import Parts, check_each_inst
 from pfbench.verification.statements.path_mean import (
     IterateMeanBound,
     Numbers,
+    constants_with_norm,
     gradient_dual_norm,
-    normed_constants,
 )
 from pfbench.verification.statistics import combine_all, decide_exact, decide_mean_sequentially
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
@@ -281,7 +281,7 @@ def check_settled_gradient_sizes(trial: Trial) -> Evidence:
     parts, numbers = {}, {}
     (item,) = trial.claim.instances
     problem = item()
-    tau = gradient_floor_of_averaged_signs(normed_constants(problem)["sigma"])
+    tau = gradient_floor_of_averaged_signs(constants_with_norm(problem)["sigma"])
     common: Any = {"iterations": problem.K, "batch": 1, "step": 20.0 / problem.K}
     methods: dict[str, list[Any]] = {
         "almond": [trial.make(**common, alpha=alpha) for alpha in (0.1, 0.5)],

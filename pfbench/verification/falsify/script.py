@@ -212,7 +212,7 @@ def _names_read_but_not_set(node: ast.AST) -> list[str]:
     return [child.id for child in names if child.id not in local]
 
 
-def _defined_name(node: ast.AST) -> str:
+def _name_of_definition(node: ast.AST) -> str:
     """Return the name that a statement defines; empty if it defines none."""
     target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
     return str(getattr(node, "name", "") or getattr(target, "id", ""))
@@ -229,7 +229,7 @@ def collect_sources_and_imports(
     method = statement.method_class
     modules = dict.fromkeys([sys.modules[method.__module__], statement.module])
     tree = ast.Module([node for m in modules for node in ast.parse(inspect.getsource(m)).body], [])
-    definitions: dict[str, Any] = {_defined_name(node): node for node in tree.body}
+    definitions: dict[str, Any] = {_name_of_definition(node): node for node in tree.body}
     definitions[method.__name__] = _flatten_class(method, definitions, fixed)
     check = vars(statement.check)
     functions = {"limit": statement.bound or check["square"], "measure": check.get("quantity")}
@@ -269,7 +269,7 @@ def _flatten_class(method: type, definitions: dict[str, Any], fixed: Mapping[str
     members: dict[str, Any] = {}
     for base in method.__mro__:
         for node in getattr(definitions.get(base.__name__), "body", ()):
-            members.setdefault(_defined_name(node), node)
+            members.setdefault(_name_of_definition(node), node)
     walked = [node for member in members.values() for node in ast.walk(member)]
     attributes = [node for node in walked if isinstance(node, ast.Attribute)]
     set_in_run = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}

@@ -26,7 +26,7 @@ Numbers = dict[str, Any]
 """Arguments of a bound by name: constants and parameters."""
 
 
-def normed_constants(problem: Any) -> Numbers:
+def constants_with_norm(problem: Any) -> Numbers:
     """Return the constants of a problem with a norm, by name: K, L, L_f, rho, zeta, sigma, delta.
 
     L is the smoothness constant from the norm to the dual norm.
@@ -98,7 +98,7 @@ class IterateMeanBound:
     Attributes
     ----------
     bounds
-        Bounds by label: functions whose arguments are named after `normed_constants`, L_ms and the
+        Bounds by label: functions of arguments named after `constants_with_norm`, L_ms and the
         method's parameters.
     quantity
         Function of a problem and a point that is measured.
@@ -120,7 +120,10 @@ class IterateMeanBound:
             problem = instance()
             if trial.effort == "quick" and problem.K > _LONGEST:
                 continue
-            numbers = {**normed_constants(problem), "L_ms": problem.constants(problem.start()).L_ms}
+            numbers = {
+                **constants_with_norm(problem),
+                "L_ms": problem.constants(problem.start()).L_ms,
+            }
             parameters = self.parameters(numbers)
             algorithm = trial.make(iterations=problem.K, batch=1, **parameters)
 

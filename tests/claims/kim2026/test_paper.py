@@ -9,7 +9,7 @@ from judging import planted, trial
 from pfbench.claims.kim2026 import PAPER, orthogonalisers, theorem1
 from pfbench.sets.orthogonalisers import QUINTIC, map_singular_values
 from pfbench.verification.statements import path_mean
-from pfbench.verification.statements.path_mean import normed_constants
+from pfbench.verification.statements.path_mean import constants_with_norm
 
 pytestmark = pytest.mark.claims
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.claims
 
 def ratios(problem, kind=None, seeds=(0,)):
     """The means of what is measured over the corrected and over the printed bound."""
-    c = normed_constants(problem)
+    c = constants_with_norm(problem)
     numbers = {key: c[key] for key in ("K", "L", "sigma", "delta")} | {"r": min(problem.shape)}
     beta, eta = theorem1.beta_and_eta(**numbers)
     found = trial(theorem1.THEOREM, kind)
@@ -37,7 +37,7 @@ def ratios(problem, kind=None, seeds=(0,)):
 
 def test_without_noise_the_corrected_bound_is_reached_and_the_printed_one_is_a_third():
     problem = theorem1.parabola(100)
-    assert normed_constants(problem)["delta"] == 0.5
+    assert constants_with_norm(problem)["delta"] == 0.5
     corrected, printed = ratios(problem)
     assert corrected == pytest.approx(0.9999, abs=5e-5)
     assert corrected / printed == pytest.approx(1.0 / 3.0, rel=1e-12)
@@ -56,7 +56,7 @@ FAR = 8.157
 
 
 def of(problem):
-    c = normed_constants(problem)
+    c = constants_with_norm(problem)
     return {key: c[key] for key in ("L", "sigma", "delta")}
 
 

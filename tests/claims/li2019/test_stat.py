@@ -8,10 +8,10 @@ from judging import trial
 from numpy.testing import assert_allclose
 
 from pfbench.claims.li2019.shared_runs import (
-    biased_statistical_error_squared,
     follow_inner_iterations,
     from_quadratic,
     make_biased_minimiser_problem,
+    statistical_error_squared_if_biased,
 )
 from pfbench.claims.li2019.stat import STAT
 
@@ -41,7 +41,7 @@ def test_the_problem_is_what_its_text_says(support):
     assert_allclose(problem.hessian_matrix @ delta, 0.0, atol=1e-12)
     l1, l2 = np.abs(delta).sum(), np.linalg.norm(delta)
     assert problem.sigma_hat == pytest.approx(1 - 16 * tau * support)
-    error = biased_statistical_error_squared(d, support, share)
+    error = statistical_error_squared_if_biased(d, support, share)
     assert error == pytest.approx(8 * tau * (l1 + np.sqrt(support) * l2) ** 2 / problem.sigma_hat)
     rng = np.random.default_rng(7)
     for _ in range(500):  # li2019 (29)
@@ -66,4 +66,4 @@ def test_the_statistical_error_as_printed_is_exceeded_by_cgs(support):
     ]
     assert problem.value(theta) <= target
     squared = np.sum((theta - problem.minimiser) ** 2)
-    assert error < squared <= 4.0 * biased_statistical_error_squared(d, support, share)
+    assert error < squared <= 4.0 * statistical_error_squared_if_biased(d, support, share)

@@ -17,7 +17,7 @@ from pfbench.claims.pethick2025.parabolas import (
     make_two_point_noise_parabola,
 )
 from pfbench.verification import Subject
-from pfbench.verification.statements.path_mean import gap, gradient_dual_norm, normed_constants
+from pfbench.verification.statements.path_mean import constants_with_norm, gap, gradient_dual_norm
 
 pytestmark = pytest.mark.claims
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.claims
 
 def mean_ratio(problem, bound, kind=None, of=gradient_dual_norm, seed=0, claim=theorems5.VANISHING):
     """What one run measures over a bound."""
-    c = normed_constants(problem)
+    c = constants_with_norm(problem)
     given = claim.check.parameters(c)
     made = trial(claim, kind).make(iterations=c["K"], batch=1, **given)
     measured = np.mean(
@@ -41,7 +41,7 @@ def test_quarter_steps_are_seen_by_the_sharper_bound_alone():
     kind = planted("uscg-quarter-step")
     sharper = mean_ratio(problem, theorems5.vanishing_alpha_norm_bound_sharper, kind)
     assert sharper == pytest.approx(1.70, abs=0.005)
-    c = normed_constants(problem)
+    c = constants_with_norm(problem)
     share = theorems5.vanishing_alpha_norm_bound_sharper(
         **c
     ) / theorems5.vanishing_alpha_norm_bound_printed(**c)
@@ -98,7 +98,7 @@ def test_the_printed_constants_of_theorem_5_7_see_neither_fault(fault, sharper, 
     problem = theorems5.SCG_VANISHING.instances[0]()
     given = {"kind": planted(fault), "of": gap, "claim": theorems5.SCG_VANISHING}
     measured = mean_ratio(problem, theorems5.vanishing_alpha_gap_bound_sharper, **given)
-    c = normed_constants(problem)
+    c = constants_with_norm(problem)
     share = theorems5.vanishing_alpha_gap_bound_sharper(
         **c
     ) / theorems5.vanishing_alpha_gap_bound_printed(**c)
