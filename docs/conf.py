@@ -4,6 +4,7 @@ The root of the repository is the source, so that a link from page to page is th
 and where the files are read as they are. What is generated stands in `pages`.
 """
 
+import gc
 import re
 import sys
 import warnings
@@ -17,6 +18,9 @@ from pages import filled
 
 import pfbench
 
+# All trees of the pages live to the end: to look for garbage takes a quarter of the time.
+gc.disable()
+
 # numpydoc leaves out what stands below a heading that it does not know, and only warns.
 warnings.filterwarnings("error", message="Unknown section")
 
@@ -28,6 +32,9 @@ version = release = pfbench.__version__
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/*.md", "docs/*.rst", "docs/theory/*.md", "reports/**.md"]
 exclude_patterns = ["build", ".*", "**/.*", "reports/history"]
+if tags.has("brief"):  # noqa: F821 (Sphinx defines it)
+    # No page names these reports, and others are like them.
+    exclude_patterns += ["reports/paper/shen2019-fig[2-4]*", "reports/paper/wang2019-fig[23]*"]
 templates_path = ["_templates"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
