@@ -116,7 +116,7 @@ def test_comparisons_that_rounding_decides_are_seen():
 
 def test_a_module_is_loaded_with_exact_literals():
     twin = load_exact_module(claims("edge_cases.py"), RationalOrRoot)
-    below = twin.BELOW.check.bounds[""]
+    below = twin.BELOW.check.bounds_by_label[""]
 
     class ParameterNamespace:
         L_f = delta = iterations = number("1")

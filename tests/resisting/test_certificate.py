@@ -148,7 +148,7 @@ def test_the_counter_example_is_refused_for_lo_and_certified_for_gradient_querie
     # Without the second condition of theorem 5.1 it is false: two LO calls reach the minimiser.
     after_two = [p.gap for p in outcome.answer_check.visited_points if p.lo == 2]
     assert min(after_two) <= 1e-3 * 230.0 * math.sqrt(T)
-    assert outcome.answer_check.minimum(T, "lo") < 0.08 * 230.0 * math.sqrt(T)
+    assert outcome.answer_check.min_gap_before_call(T, "lo") < 0.08 * 230.0 * math.sqrt(T)
     assert found.calls_to_target >= T
 
 

@@ -102,7 +102,7 @@ def test_a_claim_is_known_by_its_file_and_found_again(write):
     file = write(LISTS)
     (claim,) = load_claims(f"{file}:ONE").claims
     again = pickle.loads(pickle.dumps(claim))
-    assert (again.name, again.user_source.reference) == ("mine-1", file)
+    assert (again.name, again.user_source.file_or_module) == ("mine-1", file)
     assert UserClaimFile(file).claim("mine-1").statement == "T steps"
     assert UserClaimFile("/elsewhere/stated_here.py").claim("mine-1").statement == "T steps"
     told = describe_as_json(claim)

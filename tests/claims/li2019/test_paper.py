@@ -117,7 +117,7 @@ def test_a_run_that_ends_early_breaks_the_claim():
 def test_inner_iterations_are_numbered_and_seeded():
     problem = face()
     steps = [(t, k) for t, k, _ in follow_inner_iterations(trial(GAP), problem, 3)]
-    assert steps == [(t, k) for t in (1, 2, 3) for k in range(1, problem.N + 1)]
+    assert steps == [(t, k) for t in (1, 2, 3) for k in range(1, problem.inner_iterations + 1)]
     ends = [
         [s.state.x for _, _, s in follow_inner_iterations(trial(THM2), problem, 1, seed, batch=2)][
             -1
