@@ -241,15 +241,19 @@ def _load_small_builtin_set(selector: Selector) -> Any:
                 "module and name it as MODULE:NAME."
             )
         return EXAMPLES[selector.name]()
-    return feasible_set(selector.name, SHAPES[entry.points], **_default_parameters(entry, selector))
+    return feasible_set(
+        selector.name, SHAPES[entry.points], **_parameters_with_test_values(entry, selector)
+    )
 
 
 def _load_builtin_penalty(selector: Selector) -> Any:
     entry = PENALTIES[selector.name]
-    return penalty(selector.name, SHAPES[entry.points], **_default_parameters(entry, selector))
+    return penalty(
+        selector.name, SHAPES[entry.points], **_parameters_with_test_values(entry, selector)
+    )
 
 
-def _default_parameters(entry: Any, selector: Selector) -> dict[str, Any]:
+def _parameters_with_test_values(entry: Any, selector: Selector) -> dict[str, Any]:
     """Return a set's or penalty's parameters: the selector's, and test values for missing ones."""
     needed = {name for name, parameter in entry.parameters().items() if parameter.is_required}
     usual = {"k": 2, "groups": 2}

@@ -37,7 +37,7 @@ _UNDOABLE = 1e-3
 _GONE = "this point is older than the newest two of its sequence: call keep(x) before moving on."
 
 
-class IterateStorage:
+class SharedIterateStorage:
     """Storage that consecutive iterates share: values, atoms, and a token of the newest iterate."""
 
     def __init__(self, pattern: Pattern, values: Floats, atoms: Atoms, weights: Floats) -> None:
@@ -67,7 +67,7 @@ class FactoredMatrix:
         Whether this is a result of `view` that has not been copied yet.
     """
 
-    _trail: IterateStorage
+    _trail: SharedIterateStorage
     _token: object
     _base: object | None = None
     _vertex: RankOne | None = None
@@ -78,7 +78,9 @@ class FactoredMatrix:
     @classmethod
     def zero(cls, pattern: Pattern) -> "FactoredMatrix":
         """Return the zero matrix as a point with the observed positions of `pattern`."""
-        trail = IterateStorage(pattern, np.zeros(pattern.n), Atoms(pattern.shape), np.zeros(0))
+        trail = SharedIterateStorage(
+            pattern, np.zeros(pattern.n), Atoms(pattern.shape), np.zeros(0)
+        )
         return cls(trail, trail.current)
 
     @classmethod
@@ -104,7 +106,7 @@ class FactoredMatrix:
             values = matrix_entries(factors, pattern.row_numbers(), pattern.rows.indices)
         check_float_array("values", values, (pattern.n,))
         values = np.require(values, requirements=["C", "W"])
-        trail = IterateStorage(pattern, values, *as_atoms(factors))
+        trail = SharedIterateStorage(pattern, values, *as_atoms(factors))
         return cls(trail, trail.current)
 
     # --- reading ------------------------------------------------------------------------------
@@ -226,7 +228,7 @@ class FactoredMatrix:
         used = np.flatnonzero(weights)
         if 2 * used.size < atoms.atom_count:
             atoms, weights = as_atoms(nonzero_weight_factors(atoms, weights))
-        trail = IterateStorage(self.pattern, self.values(), atoms, weights.copy())
+        trail = SharedIterateStorage(self.pattern, self.values(), atoms, weights.copy())
         return FactoredMatrix(trail, trail.current)
 
     def view(self) -> "FactoredMatrix":
@@ -279,7 +281,7 @@ class FactoredMatrix:
 
 
 def _make_entry_view(
-    trail: IterateStorage, a: float, b: float, vertex: RankOne | None
+    trail: SharedIterateStorage, a: float, b: float, vertex: RankOne | None
 ) -> EntryView:
     if vertex is None:
         return EntryView(trail.values, a, b, trail.no_left, trail.no_right)

@@ -235,11 +235,11 @@ def _catalogue_algorithm(selector: Selector, problem: ZeroChain, T: int) -> Algo
     constants = problem.constants(problem.start())
     parameters = dict(selector.parameters)
     if "epsilon" not in parameters:
-        parameters = _default_parameters(cls, T, problem.mu, constants) | parameters
+        parameters = _parameters_with_test_values(cls, T, problem.mu, constants) | parameters
     return algorithm(selector.name, **parameters).resolve(constants)[0]
 
 
-def _default_parameters(
+def _parameters_with_test_values(
     cls: type[CatalogueAlgorithm], T: int, mu: float, constants: Constants
 ) -> dict[str, Any]:
     L, D = constants.L_f, constants.D

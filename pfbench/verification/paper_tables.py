@@ -14,7 +14,7 @@ from pfbench.base.names import find_entry
 from pfbench.verification import units as named_units
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.dossier import Dossier, Quote
-from pfbench.verification.units import Formula, PowerProduct, formula
+from pfbench.verification.units import Formula, PowerProductFunction, formula
 from pfbench.verification.user_claims import collect_paper
 
 
@@ -126,7 +126,9 @@ def _make_formula(
 
     A unit is a name in `units`, such as VALUE, or the powers of the units of f and x.
     """
-    source = resolve_name(f"{package}.{function}") if function else PowerProduct(powers or {})
+    source = (
+        resolve_name(f"{package}.{function}") if function else PowerProductFunction(powers or {})
+    )
     argument_units = {name: _find_unit(value) for name, value in (units or {}).items()}
     return formula(source, _find_unit(unit), parameters, **argument_units)
 

@@ -193,9 +193,13 @@ class Formula:
 
     @property
     def name(self) -> str:
-        """Name of the function, or the formula of a `PowerProduct` as text."""
+        """Name of the function, or the formula of a `PowerProductFunction` as text."""
         source = getattr(self.function, "func", self.function)
-        return str(source) if isinstance(source, PowerProduct) else str(source.__name__).strip("_")
+        return (
+            str(source)
+            if isinstance(source, PowerProductFunction)
+            else str(source.__name__).strip("_")
+        )
 
     def _random_evaluations(self) -> Iterator[Callable[[Scaling], Any]]:
         existing = {**CONSTANTS, **dict.fromkeys(_WHOLE, NUMBER), **self.units}
@@ -246,7 +250,7 @@ def formula(
 
 
 @dataclass(frozen=True)
-class PowerProduct:
+class PowerProductFunction:
     """Function that multiplies powers of named numbers; names not in `powers` are ignored."""
 
     powers: Mapping[str, float]
@@ -262,7 +266,7 @@ class PowerProduct:
 
 def power_product(unit: Unit, powers: Mapping[str, float], **units: Unit) -> Formula:
     """Return a product of powers as a formula, together with the unit that it should have."""
-    return formula(PowerProduct(dict(powers)), unit, None, **units)
+    return formula(PowerProductFunction(dict(powers)), unit, None, **units)
 
 
 def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit]) -> Any:

@@ -75,7 +75,7 @@ def examine_halved_recursion_limit(effort: str, seed: int) -> ExaminationEvidenc
     )
 
 
-def examine_young_weights(effort: str, seed: int) -> ExaminationEvidence:
+def examine_young_step_of_proof(effort: str, seed: int) -> ExaminationEvidence:
     """Examine step (e) in pethick2025's proof of D.2: (1 + 2/alpha)(1 - alpha) <= 1 - alpha/2.
 
     The corrected step has alpha/2 in place of 2/alpha. Each ratio is the left side over the right

@@ -37,7 +37,7 @@ def suboptimality_bound(L_f: float, D: float, k: int) -> float:
     return 2.0 * L_f * D**2 / (k + 2.0)
 
 
-def local_step(
+def run_local_step(
     trial: Trial, problem: quadratics.KnownQuadratic, x: np.ndarray, radius: float
 ) -> np.ndarray:
     """Return the point after one step of the tested method from x, with the given radius."""
@@ -66,7 +66,7 @@ def one_step_ratios(trial: Trial, problem: quadratics.KnownQuadratic) -> Iterato
         h, r = suboptimality(problem, x), distance_to_minimiser(problem, x)
         for share in SHARES if r > SMALLEST * c.D else ():
             bound = (1.0 - share) * h + c.L_f * (share * r) ** 2 / 2.0
-            yield suboptimality(problem, local_step(trial, problem, x, share * r)) / bound
+            yield suboptimality(problem, run_local_step(trial, problem, x, share * r)) / bound
 
 
 def convex_rate_ratios(trial: Trial, problem: quadratics.KnownQuadratic) -> Iterator[float]:
@@ -85,7 +85,7 @@ def contraction_ratios(trial: Trial, problem: quadratics.KnownQuadratic) -> Iter
         h, r = suboptimality(problem, x), distance_to_minimiser(problem, x)
         if r <= SMALLEST * c.D:
             return
-        x = local_step(trial, problem, x, mu / (2.0 * c.L_f) * r)
+        x = run_local_step(trial, problem, x, mu / (2.0 * c.L_f) * r)
         yield suboptimality(problem, x) / ((1.0 - mu / (4.0 * c.L_f)) * h)
 
 
@@ -99,7 +99,7 @@ def projection_deviations(trial: Trial, problem: quadratics.KnownQuadratic) -> I
         g = problem.gradient(x)
         y = problem.set.project(x - rng.exponential() * g)
         t = float(np.linalg.norm(y - x))
-        z = local_step(trial, problem, x, t)
+        z = run_local_step(trial, problem, x, t)
         size = float(np.linalg.norm(g)) * t
         yield abs(float(g @ (z - y))) / size / _ROUNDING if size > 0.0 else 0.0
 

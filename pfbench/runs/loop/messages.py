@@ -23,12 +23,12 @@ from pfbench.base.sample import Sample
 from pfbench.base.state import State
 from pfbench.kernels.observed_entries import ObservedRows
 from pfbench.points.atoms import Atoms, Factors, RankOne
-from pfbench.points.factored import FactoredMatrix, IterateStorage
+from pfbench.points.factored import FactoredMatrix, SharedIterateStorage
 from pfbench.points.layers import Layers
 from pfbench.points.operators import DenseOperator, SparseOperator, TiltedOperator
 from pfbench.points.pattern import Pattern
 
-SHARED = {kind.__name__: kind for kind in (IterateStorage, Pattern, object)}
+SHARED = {kind.__name__: kind for kind in (SharedIterateStorage, Pattern, object)}
 """Classes, by name, of the objects that both processes hold, and name by a number."""
 
 _FIELDS: Mapping[type, tuple[str, ...]] = {
@@ -172,7 +172,7 @@ def _check_attributes_consistent(instance: Any) -> None:
         _expect(instance.newest is None or isinstance(instance.newest, RankOne))
     elif isinstance(instance, FactoredMatrix):
         storage, vertex = instance._trail, instance._vertex
-        _expect(isinstance(storage, IterateStorage), type(instance._weight) is float)
+        _expect(isinstance(storage, SharedIterateStorage), type(instance._weight) is float)
         # A point whose step was applied names its atom in the list before a compression.
         lists = [storage.atoms, *(storage.previous_state or ())[:1]]
         _expect(type(instance._slot) is int)
@@ -192,7 +192,7 @@ def _check_attributes_consistent(instance: Any) -> None:
 
 
 def check_iterate_storage(parts: Mapping[str, Any]) -> None:
-    """Raise if the parts of an `IterateStorage` do not fit together in type or shape.
+    """Raise if the parts of an `SharedIterateStorage` do not fit together in type or shape.
 
     Raises
     ------
@@ -250,7 +250,7 @@ class _PipeEnd:
         """Forget all numbered objects, before another run starts."""
         self._things: dict[int, Any] = {}
         self._numbers: dict[int, int] = {}
-        self._modified: dict[int, IterateStorage] = {}
+        self._modified: dict[int, SharedIterateStorage] = {}
         self._new_patterns: dict[int, Pattern] = {}
 
     def send(self, *message: Any) -> None:
@@ -294,7 +294,7 @@ class _PipeEnd:
             values = decode(encoded, self._get_or_create_shared, data)
             parts = dict(zip(STORAGE, values, strict=True))
             check_iterate_storage(parts)
-            vars(self._get_or_create_shared("IterateStorage", number)).update(parts)
+            vars(self._get_or_create_shared("SharedIterateStorage", number)).update(parts)
         self._modified = {}
         return decode(content, self._get_or_create_shared, data)
 
@@ -309,7 +309,7 @@ class _PipeEnd:
             self._register(self._next_number, obj)
             self._next_number += 2
         number = self._numbers[id(obj)]
-        if isinstance(obj, IterateStorage):
+        if isinstance(obj, SharedIterateStorage):
             self._modified[number] = obj
         return number
 
@@ -325,7 +325,7 @@ class _PipeEnd:
         obj = self._things[number]
         if type(obj) is not kind:
             raise ValueError(f"object {number} of the received data is not a {name}")
-        if isinstance(obj, IterateStorage):
+        if isinstance(obj, SharedIterateStorage):
             self._modified[number] = obj
         return obj
 

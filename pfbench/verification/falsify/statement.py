@@ -307,7 +307,7 @@ class MethodOnInstance(MethodOnProblem):
             If there are more sequences of draws than `limit`, and `runs` is 0.
         """
         if self.statement.statistic == "law":
-            return self._evaluate_error_law(limit)
+            return self._find_largest_error_ratio(limit)
         if self.statement.is_for_each_run:
             return self._evaluate_each_step(seed)
         unit, bound, steps = self.problem.number(1), self.bound_value(), self.steps or 1
@@ -373,7 +373,7 @@ class MethodOnInstance(MethodOnProblem):
         value = sum(map(measure, points)) / len(points)
         return 0.0 if _is_rounding_noise(value, measure(self.problem.start())) else value
 
-    def _evaluate_error_law(self, limit: int) -> Ratio:
+    def _find_largest_error_ratio(self, limit: int) -> Ratio:
         """Return the largest ratio of an estimate's mean squared error to the claimed value.
 
         If the mean of an error is wrong, 1 plus the bias counts as a ratio, too.
