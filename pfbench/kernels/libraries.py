@@ -6,9 +6,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib import import_module
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 LIBRARIES = ("numba", "scipy.linalg", "scipy.optimize", "scipy.sparse.linalg", "scipy.special")
 """Modules that an algorithm, a set or a problem imports at its first use."""
@@ -31,8 +32,14 @@ def single_blas_thread() -> Iterator[None]:
     first, because scipy has its own BLAS, and only a loaded BLAS can be limited.
     """
     import_libraries()
-    with threadpool_limits(1, user_api="blas"):
+    with _find_thread_pools(frozenset(sys.modules)).limit(limits=1, user_api="blas"):
         yield
+
+
+@lru_cache(maxsize=1)
+def _find_thread_pools(modules: frozenset[str]) -> ThreadpoolController:
+    """Return the thread pools of all loaded libraries; importing a module may load another one."""
+    return ThreadpoolController()
 
 
 @contextmanager

@@ -42,6 +42,16 @@ def test_what_is_loaded_has_one_blas_thread_inside():
         assert {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"} == {1}
 
 
+def test_libraries_are_looked_for_once_more_when_a_module_was_imported(monkeypatch):
+    find, looks = libraries.ThreadpoolController, []
+    monkeypatch.setattr(libraries, "ThreadpoolController", lambda: (looks.append(0), find())[1])
+    for name in ("brought_one_blas", "brought_one_blas", "brought_another"):
+        monkeypatch.setitem(sys.modules, name, sys)
+        with single_blas_thread():
+            pass
+    assert len(looks) == 2
+
+
 def test_a_run_finds_all_loaded_and_every_blas_limited():
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "2")
     subprocess.run([sys.executable, "-c", RUN], env=os.environ | threads, check=True)
