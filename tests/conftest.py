@@ -4,11 +4,13 @@ import gc
 import subprocess
 from collections import Counter
 from contextlib import suppress
+from functools import cache
 
 import psutil
 import pytest
 from helpers import tiny_logistic, tiny_recovery
 from hypothesis import settings
+from typer import testing
 
 from pfbench.checking.findings import TimeLimit
 from pfbench.problems.linear_models import NonconvexLogistic
@@ -71,6 +73,14 @@ def searches_are_brief():
     """Search a tenth and a fifth of the time: of what is right, a search takes all its time."""
     with pytest.MonkeyPatch.context() as patch:
         limit_searches(patch, 0.1, 0.2)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_built_once():
+    """Build the subcommands of `pfbench` once, as a process does, and not at every call of one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(testing, "_get_command", cache(testing._get_command))
         yield
 
 
