@@ -19,7 +19,7 @@ from pfbench.reporting.panels import FigureData
 from pfbench.reporting.report_contents import (
     ReportContents,
     ReportPart,
-    interval_error_sentence,
+    interval_probability_sentence,
     make_contents,
 )
 from pfbench.reporting.seed_curves import FinalSummary, band_legend
@@ -74,7 +74,7 @@ def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
     message = (
         f"{band_legend(len(study.seeds))}{omission}{start}{part.interval_certificate_sentence}"
     )
-    caption = f"{message} {interval_error_sentence(results)}".strip()
+    caption = f"{message} {interval_probability_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     for table in (
         ordering_text.order_verdict_table(study, part.ordering_results),

@@ -77,7 +77,7 @@ def test_dense_moves(benchmark, rng):
 
     def step():
         dense.write_tilt(l, x, u, 2.0, out)
-        dense.inner_products_and_distance(out, x, v)
+        dense.inner_products_and_square_distance(out, x, v)
         dense.write_combination(x, v, 0.1, out)
 
     benchmark(step)

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import FailedBeforeFirstQuery, InputError
-from pfbench.base.function_methods import FunctionMethod, can_be_method, method_class
+from pfbench.base.function_methods import FunctionMethod, can_be_algorithm, method_class
 from pfbench.base.names import brief_repr, check_names
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
 from pfbench.base.state import Point
@@ -147,7 +147,7 @@ def as_algorithm(subject: Any, problem: Problem) -> AlgorithmSpec | Algorithm:
     if isinstance(subject, str):
         return select_algorithm(subject)
     if inspect.isfunction(subject) and (
-        can_be_method(subject) or len(list_required_arguments(subject) or ()) == 3
+        can_be_algorithm(subject) or len(list_required_arguments(subject) or ()) == 3
     ):
         lacks = getattr(problem, "lacks", ())
         offered = frozenset(v for v in ORACLES if v not in lacks and hasattr(problem, v))

@@ -32,7 +32,7 @@ from pfbench.base.names import find_entry
 from pfbench.base.parameters import (
     Parameter,
     check_parameter_names,
-    check_string_parameters_are_scalars,
+    check_values_for_text_parameters,
     string_parameter_names,
 )
 from pfbench.base.selectors import Selector
@@ -205,7 +205,7 @@ def select_user_algorithm(cls: type[Algorithm], selector: Selector) -> Algorithm
 def _select(name: str, cls: type[Algorithm], parameters: Mapping[str, Any]) -> AlgorithmChoice:
     existing = {**cls.parameters(), **_OF_SCHEDULES}
     check_parameter_names(name, parameters, existing)
-    check_string_parameters_are_scalars(parameters, existing)
+    check_values_for_text_parameters(parameters, existing)
     if "schedule" in parameters:
         check_choice("schedule", parameters["schedule"], SCHEDULES)
     return AlgorithmChoice(name, MappingProxyType(dict(parameters)), cls)

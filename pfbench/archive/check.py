@@ -23,9 +23,9 @@ from pfbench.archive.reruns import (
     first_difference_name,
     has_builtin_problem_and_measures,
     parse_run_and_problem_digest,
-    possible_file_names,
     replace_files_by_modules,
     run_plans,
+    values_like_file_names,
 )
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, replace_file_by_module
@@ -365,7 +365,7 @@ def plan_of_stored_run(entry: StoredRun, archived_file_names: Collection[str] = 
     plan = replace_files_by_modules(PlannedRun.from_json(entry.notes.get("plan", {})))
     if portable_identity(plan) != portable_identity(entry.run):
         raise InputError(f"the run {entry.key} is stored together with the plan of another run.")
-    for name in [*possible_file_names(plan.problem), *possible_file_names(plan.algorithm)]:
+    for name in [*values_like_file_names(plan.problem), *values_like_file_names(plan.algorithm)]:
         if PurePath(name).as_posix() not in archived_file_names:
             raise InputError(f"the run {entry.key} names the file {name}, which the archive lacks.")
     return plan

@@ -180,7 +180,7 @@ class _ClaimsTasks:
         take = partial(self.compare_planned_runs, stored_runs)
         yield CheckTask(task, take, "the plan of its runs", subject=_STATEMENTS)
         for record in fields["counterexamples"]:
-            task = self.ask(claim_tasks.reconfirm_or_explain, record)
+            task = self.ask(claim_tasks.recompute_counterexample, record)
             take = partial(self.compare_counterexample, record)
             text = f"the counterexample to {record['claim']}"
             yield CheckTask(task, take, text, subject="counterexamples")

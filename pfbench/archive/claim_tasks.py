@@ -102,7 +102,7 @@ def _describe_claim(claim: Claim) -> dict[str, Any]:
     }
 
 
-def claims_and_declared_files(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
+def start_claims_and_list_files(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
     """Return results of building and starting the runs of claims, and the files that they declare.
 
     The results are strings by claim and instance, which must be the same in another folder.
@@ -153,7 +153,7 @@ def _describe_counterexample(report: SearchReport) -> dict[str, Any]:
     return {name: value for name, value in report.as_json().items() if name not in _LEFT_OUT}
 
 
-def reconfirm_or_explain(theorem: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
+def recompute_counterexample(theorem: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
     """Recompute a counterexample from its instance; return it, or a report on why that fails.
 
     The recorded assumptions are dropped, because an assumption that the checker does not understand

@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pfbench.archive.claim_tasks import as_module_reference, claims_and_declared_files
+from pfbench.archive.claim_tasks import as_module_reference, start_claims_and_list_files
 from pfbench.archive.comparison import rank_sentence_and_table
 from pfbench.archive.contents import ArchiveContents, collect_contents, collect_declared_files
 from pfbench.archive.page import make_page_files
-from pfbench.archive.reruns import possible_file_names, replace_files_by_modules
+from pfbench.archive.reruns import replace_files_by_modules, values_like_file_names
 from pfbench.archive.unpacking import collect_loaded_distributions, format_requirements
 from pfbench.base.files import as_storage_errors
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
@@ -106,7 +106,9 @@ class ArchiveWriter:
             **results,
         }
         module = theorem.partition(":")[0]
-        contents = collect_contents([module], claims_and_declared_files, theorem_reference, theorem)
+        contents = collect_contents(
+            [module], start_claims_and_list_files, theorem_reference, theorem
+        )
         return self._write(module, fields, outcomes, {}, contents=contents)
 
     def _write(
@@ -196,7 +198,7 @@ def collect_code_of_runs(plans: Sequence[PlannedRun]) -> ArchiveContents:
     visited: set[str] = set()
     chosen = []
     for plan in plans:
-        files = [text for text in (plan.problem, plan.algorithm) if possible_file_names(text)]
+        files = [text for text in (plan.problem, plan.algorithm) if values_like_file_names(text)]
         if new := {*plan.user_selectors, *files} - visited:
             visited |= new
             chosen.append(plan)
@@ -204,10 +206,10 @@ def collect_code_of_runs(plans: Sequence[PlannedRun]) -> ArchiveContents:
         return ArchiveContents()
     names = list_user_code_names(text for plan in chosen for text in plan.user_selectors)
     elsewhere = [replace_files_by_modules(plan) for plan in chosen]
-    return collect_contents(map(module_name, names), _probe_declared_files, chosen, elsewhere)
+    return collect_contents(map(module_name, names), _start_runs_and_list_files, chosen, elsewhere)
 
 
-def _probe_declared_files(
+def _start_runs_and_list_files(
     plans: Sequence[PlannedRun],
 ) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
     """Build the problems of runs and start each run; return results and declared files.

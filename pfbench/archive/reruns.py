@@ -64,7 +64,7 @@ def parse_run_and_problem_digest(answer: Any) -> tuple[Run, str]:
     return make_run(fields, columns, [tuple(row) for row in rows]), str(digest)
 
 
-def possible_file_names(selector: str) -> list[str]:
+def values_like_file_names(selector: str) -> list[str]:
     """Return the values in a selector that may name files: values with slashes, and `edition`."""
     texts = Selector.parse(replace_file_by_module(selector)).texts.items()
     return [text for name, text in texts if name == "edition" or {"/", "\\"} & set(text)]

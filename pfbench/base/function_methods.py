@@ -113,7 +113,7 @@ class FunctionMethod(metaclass=_FunctionMethodType):
         return iterate_callback(work)
 
 
-def can_be_method(function: Any) -> bool:
+def can_be_algorithm(function: Any) -> bool:
     """Return whether a function can be a method: it takes (ask, x, rng), or a gradient and x0."""
     if not inspect.isfunction(function):
         return False

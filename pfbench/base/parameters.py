@@ -143,7 +143,7 @@ def check_parameter_names(kind: str, names: Iterable[str], existing: Collection[
     check_names(f"parameter of {kind}", names, existing)
 
 
-def check_string_parameters_are_scalars(
+def check_values_for_text_parameters(
     parameters: Mapping[str, Any], existing: Mapping[str, Parameter]
 ) -> None:
     """Raise InputError if the value of a string parameter is neither a string nor a number."""

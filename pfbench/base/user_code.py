@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError, PfbenchError, add_location, locate_error
-from pfbench.base.function_methods import can_be_method, method_class
+from pfbench.base.function_methods import can_be_algorithm, method_class
 from pfbench.base.names import unknown_name_error
 from pfbench.base.parameters import check_parameter_names
 from pfbench.base.protocols import Algorithm
@@ -84,7 +84,7 @@ def load_user_object(name: str) -> Any:
     if "<" in getattr(named, "__qualname__", ""):  # made inside a function, or a lambda
         # Other processes find it by the name that it has in its module.
         named.__module__, named.__qualname__ = module, attribute
-    return method_class(named) if can_be_method(named) else named
+    return method_class(named) if can_be_algorithm(named) else named
 
 
 class _ImportTimeout(BaseException):

@@ -95,6 +95,6 @@ class SetWithKnownPoints:
         return np.asarray(self.member_rows[i] - self.member_rows[j]).reshape(self.shape)
 
     @cached_property
-    def centre(self) -> Floats:
+    def mean_member(self) -> Floats:
         """Mean of all known points of the set."""
         return np.asarray(self.member_rows.mean(axis=0)).reshape(self.shape)

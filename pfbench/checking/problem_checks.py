@@ -32,7 +32,7 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
 
     def members() -> str:
         samplers.append(PointSampler(problem))
-        return _check_combinations(problem, samplers[0])
+        return _check_combinations_in_set(problem, samplers[0])
 
     if not look("members", members, locations=locate_methods(problem.set, "lo", "contains")):
         return
@@ -83,7 +83,7 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
         look(f"constant {name}", search.compare_constant_with_search, name)
 
 
-def _check_combinations(problem: Problem, space: PointSampler) -> str:
+def _check_combinations_in_set(problem: Problem, space: PointSampler) -> str:
     """Check that random convex combinations of the start and vertices are in the set."""
     for _ in range(20):
         x = space.random_member()

@@ -14,7 +14,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS, AlgorithmChoice
 from pfbench.algorithms.catalogue import select_algorithm as named_algorithm
 from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
-from pfbench.base.function_methods import can_be_method, method_class
+from pfbench.base.function_methods import can_be_algorithm, method_class
 from pfbench.base.names import unknown_name_error
 from pfbench.base.parameters import check_parameter_names
 from pfbench.base.protocols import Problem
@@ -186,7 +186,7 @@ def is_imported(text: str) -> bool:
 
 def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
     """Return the name, the object and the kind that `subject` refers to."""
-    subject = method_class(subject) if can_be_method(subject) else subject
+    subject = method_class(subject) if can_be_algorithm(subject) else subject
     if not isinstance(subject, str):
         label = getattr(subject, "__qualname__", type(subject).__qualname__)
         result = _instantiate_unless_bare_algorithm(subject, Selector(label))

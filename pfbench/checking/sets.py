@@ -41,7 +41,7 @@ def check_set(body: Any, runner: CheckRunner) -> None:
     first: tuple[Look, ...] = (
         ("it declares what it is", checks.check_required_attributes, ("shape", "diameter")),
         ("start", checks.check_start, ("start", "contains")),
-        ("lo answers", checks.check_lo_answer_formats, ("lo",)),
+        ("lo answers", checks.check_lo_dtype_and_shape, ("lo",)),
     )
     for check, point, methods in first:
         if not look(check, point, locations=locate_methods(body, *methods)):
@@ -98,7 +98,7 @@ class SetChecks(SetWithKnownPoints):
             )
         return "a member, a fresh copy each time"
 
-    def check_lo_answer_formats(self) -> str:
+    def check_lo_dtype_and_shape(self) -> str:
         """Check that `lo` returns float64 arrays of the right shape, or matrices of rank one."""
         form = DensePointFormat(self.shape)
         ones = np.ones(self.shape)
@@ -151,7 +151,7 @@ class SetChecks(SetWithKnownPoints):
 
     def _check_not_improvable(self, g: Floats, v: Floats, reached: float) -> None:
         """Raise `CheckFailed` if `contains` accepts a point y with <g, y> < <g, v>, v = lo(g)."""
-        centre, size, D = self.centre, norm(g), self.diameter_or_one
+        centre, size, D = self.mean_member, norm(g), self.diameter_or_one
         if size == 0.0:
             return
         steps = [
@@ -177,12 +177,12 @@ class SetChecks(SetWithKnownPoints):
         near, far = 0.0, 2.0 * self.diameter_or_one / norm(u)
         for _ in range(20):
             middle = 0.5 * (near + far)
-            inside = self.contains(self.centre + middle * u, 0.0)
+            inside = self.contains(self.mean_member + middle * u, 0.0)
             near, far = (middle, far) if inside else (near, middle)
-        return np.asarray(self.centre + near * u)
+        return np.asarray(self.mean_member + near * u)
 
     def _rounding_allowance(self, g: Floats) -> float:
-        return _RELATIVE * norm(g) * max(self.diameter_or_one, norm(self.centre))
+        return _RELATIVE * norm(g) * max(self.diameter_or_one, norm(self.mean_member))
 
     def check_extreme_points(self) -> str:
         """Check that no vertex that `lo` returns lies between two points of the set."""
@@ -285,10 +285,10 @@ class SetChecks(SetWithKnownPoints):
                     {"x": x},
                 )
         for _, v in self.answers[:60]:
-            away = v - self.centre
+            away = v - self.mean_member
             if norm(away) <= 1e-6 * self.diameter_or_one:
                 continue
-            y = self.centre + (1.0 + 0.01) * away
+            y = self.mean_member + (1.0 + 0.01) * away
             if self.contains(y):
                 raise CheckFailed(
                     "points 1 % farther from the centre than a vertex must be outside the set",
@@ -296,11 +296,11 @@ class SetChecks(SetWithKnownPoints):
                     {"v": v, "x": y},
                     locate_methods(self.body, "contains", "lo"),
                 )
-        bad = self.centre.copy()
+        bad = self.mean_member.copy()
         bad.ravel()[0] = math.nan
         if self.contains(bad):
             raise CheckFailed("contains must reject NaN", "contains(x) is True", {"x": bad})
-        far = self.centre + 1e3 * self.diameter_or_one
+        far = self.mean_member + 1e3 * self.diameter_or_one
         if self.contains(far):
             raise CheckFailed("far points must be outside", "contains(x) is True", {"x": far})
         return "convex combinations are in the set; points beyond vertices, or not finite, are not"
@@ -333,7 +333,7 @@ class SetChecks(SetWithKnownPoints):
 
         If the set declares its diameter exact, two points must nearly attain it.
         """
-        D, best, pair = float(self.body.diameter), 0.0, (self.centre, self.centre)
+        D, best, pair = float(self.body.diameter), 0.0, (self.mean_member, self.mean_member)
         for k in TimeLimit(SECONDS).rounds(40):
             trials = self.trial_gradients
             g = trials[k % len(trials)] if k % 2 else self.random_member_difference()
@@ -376,7 +376,7 @@ class SetChecks(SetWithKnownPoints):
 
     def _projection_inputs(self) -> Iterator[Floats]:
         """Yield points to project: in the set, near it, far from it, and special arrays."""
-        root = math.sqrt(self.centre.size)
+        root = math.sqrt(self.mean_member.size)
         for k in range(40):
             size = 10.0 ** self.rng.uniform(-2.0, 1.0) * self.diameter_or_one
             noise = size * self.rng.standard_normal(self.shape) / root
@@ -389,7 +389,7 @@ class SetChecks(SetWithKnownPoints):
         body = self.body
         if not body.has_projection:
             try:
-                body.project(self.centre)
+                body.project(self.mean_member)
             except Exception as error:
                 raise CheckSkipped(f"the set has no projection: {error}") from error
             raise CheckFailed(

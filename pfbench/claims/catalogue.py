@@ -257,7 +257,7 @@ def verify(
     """
     from pfbench.runs.engines.engine import MultiProcessEngine
     from pfbench.verification.added_searches import search_counterexamples
-    from pfbench.verification.session import Session, check_engine, choose_or_draw_case_seed
+    from pfbench.verification.session import Session, check_engine, choose_zero_or_random_case_seed
 
     check_integer("jobs", jobs, minimum=1)
     subject = Subject(algorithm=algorithm)
@@ -269,7 +269,7 @@ def verify(
         engine=MultiProcessEngine(jobs) if engine is None else engine,
         effort=effort,
         seed=seed,
-        case_seed=choose_or_draw_case_seed(case_seed, chosen, algorithm),
+        case_seed=choose_zero_or_random_case_seed(case_seed, chosen, algorithm),
         store=_open_store(store),
         progress=progress,
     )

@@ -261,7 +261,7 @@ def _iterate_fitting_instances(
     names no word of `ASSUMPTIONS` counts as one that no catalogue instance satisfies.
     """
     own = [instance.example() for instance in claim.instances]
-    parts = {_has_bounded_set_penalty_norm_arrays(problem) for problem in own}
+    parts = {_has_penalty_norm_and_bounded_set(problem) for problem in own}
     statement = {*claim.assumptions, *getattr(claim_method(claim), "assumes", ())}
     named = {text: _find_mentioned_assumptions(text) for text in statement}
     assumed = {word for words in named.values() for word in words}
@@ -270,10 +270,7 @@ def _iterate_fitting_instances(
     instances = set(map(instance_selector, claim.instances))
     for subject, selector, item in list_instances_of_claims() if among is None else among:
         problem: Any = None if selector in instances else item.example()
-        if (
-            not hasattr(problem, "set")
-            or _has_bounded_set_penalty_norm_arrays(problem) not in parts
-        ):
+        if not hasattr(problem, "set") or _has_penalty_norm_and_bounded_set(problem) not in parts:
             continue
         known_assumptions, size = (
             _list_known_assumptions(problem),
@@ -301,7 +298,7 @@ def _find_mentioned_assumptions(text: str) -> list[str]:
     return [word for word in ASSUMPTIONS if re.search(rf"(?<![\w-]){word}\b", text)]
 
 
-def _has_bounded_set_penalty_norm_arrays(problem: Any) -> tuple[bool, ...]:
+def _has_penalty_norm_and_bounded_set(problem: Any) -> tuple[bool, ...]:
     """Return whether a problem has a bounded set, a penalty, a norm, and arrays as points."""
     bounded = bool(np.isfinite(problem.set.diameter))
     norm = getattr(problem, "norm", None) is not None

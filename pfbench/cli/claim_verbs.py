@@ -58,7 +58,7 @@ def power(
     limit = math.inf if max_check_seconds is None else max_check_seconds
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
     with open_job(claims, as_json, table, full=full, seed=seed, **output) as work:
-        efforts = _search_power_by_effort(work, select_claims(work.names, work.effort), limit)
+        efforts = _run_power_searches_by_effort(work, select_claims(work.names, work.effort), limit)
         rows = [
             {
                 "claim": same[0].claim.name,
@@ -75,7 +75,7 @@ def power(
             work.print(power_table(efforts, terminal.current_command_line()))
 
 
-def _search_power_by_effort(
+def _run_power_searches_by_effort(
     work: VerificationJob, claims: "Sequence[Claim]", limit: float
 ) -> "dict[str, list[PowerSearch]]":
     """Search for the smallest error that each claim detects; return the searches by effort.

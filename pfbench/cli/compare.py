@@ -192,13 +192,13 @@ def _announce_seed_warning_and_run_count(
 
 def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_json: bool) -> None:
     """Print on which problems the method is faster or slower than others; write the report."""
-    from pfbench.reporting.candidate_front import best_other_duels_as_json
+    from pfbench.reporting.candidate_front import duels_with_best_as_json
     from pfbench.reporting.tuning_effects import choices_as_json
 
     summary, comparison = write_comparison(compared, output)
     labels, spec = compared.labels, compared.report.spec
     comparisons = [
-        row for label in labels for row in best_other_duels_as_json(comparison, label, labels)
+        row for label in labels for row in duels_with_best_as_json(comparison, label, labels)
     ]
     facts = [
         Fact("name", spec.name),

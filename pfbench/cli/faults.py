@@ -58,12 +58,14 @@ def faults(
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
     with open_job(claims, as_json, table, full=full, seed=seed, **output) as work:
         if algorithm is None:
-            _report_catalogue_faults(work, 0 if planted_only else limit, late_faults or 0)
+            _report_caught_catalogue_faults(work, 0 if planted_only else limit, late_faults or 0)
         else:
-            _report_user_faults(work, algorithm, limit, late_faults or 0)
+            _report_caught_user_faults(work, algorithm, limit, late_faults or 0)
 
 
-def _report_catalogue_faults(work: VerificationJob, max_faults: int, max_late_faults: int) -> None:
+def _report_caught_catalogue_faults(
+    work: VerificationJob, max_faults: int, max_late_faults: int
+) -> None:
     """Test whether claims catch the planted and the generated faults of built-in methods.
 
     Each planted fault is tested against the claims that must catch it. `max_faults` and
@@ -93,7 +95,7 @@ def _report_catalogue_faults(work: VerificationJob, max_faults: int, max_late_fa
         terminal.exit_with_error("fewer than 90 % of the planted faults are caught.")
 
 
-def _report_user_faults(
+def _report_caught_user_faults(
     work: VerificationJob, algorithm: str, max_faults: int, max_late_faults: int
 ) -> None:
     """Report which generated faults in a user-defined algorithm the named claims catch."""

@@ -214,11 +214,11 @@ def _render_report(report: "ReportContents") -> Iterator[RenderableType]:
 
 
 def _render_study(part: "ReportPart") -> Iterator[RenderableType]:
-    from pfbench.reporting.report_contents import interval_error_sentence
+    from pfbench.reporting.report_contents import interval_probability_sentence
     from pfbench.reporting.writer import paragraphs
 
     study, sentences = part.study, [f"- {text}" for text in part.all_sentences]
-    if failure := interval_error_sentence(part.results):
+    if failure := interval_probability_sentence(part.results):
         sentences.append(failure)
     yield section_with_title(study.title, *paragraphs(study.introduction), *sentences)
     yield from map(render_table, part.tables)

@@ -168,7 +168,7 @@ def _run_sweep(
         seconds = time.monotonic() - started
         _show_sweep(planned, folder, outcomes, runs, seconds, as_json=as_json)
     terminal.exit_if_failed(_select_by_status(outcomes, terminal.FAILURES))
-    _exit_if_a_method_is_refused(planned, outcomes)
+    _exit_if_a_method_fits_no_problem(planned, outcomes)
 
 
 def _select_by_status(
@@ -250,13 +250,13 @@ def _refusal_table(outcomes: "Sequence[PlanOutcome]") -> RenderableType | None:
     return section_with_title("refused", table) if refused else None
 
 
-def _exit_if_a_method_is_refused(planned: "Spec", outcomes: "Sequence[PlanOutcome]") -> None:
+def _exit_if_a_method_fits_no_problem(planned: "Spec", outcomes: "Sequence[PlanOutcome]") -> None:
     """Exit with a message on the first method that all problems of a sweep refused."""
     refused = {outcome.plan for outcome in _select_by_status(outcomes, [Status.REFUSED])}
     for study in planned.studies if refused else ():
         for entry in study.algorithms:
             pairs = product(study.problems, study.settings)
-            runs = (study.all_plans(problem, entry, setting) for problem, setting in pairs)
+            runs = (study.all_target_plans(problem, entry, setting) for problem, setting in pairs)
             if refused.issuperset(chain.from_iterable(runs)):
                 terminal.exit_with_error(
                     f"{entry.label} fits no problem of {planned.name}: all its runs were refused."

@@ -94,12 +94,12 @@ def _verify_claims(
     """Verify claims on the methods that they are about, and try to reproduce errata."""
     from pfbench.claims.catalogue import ERRATA, load_user_papers, select_claims
     from pfbench.verification.added_searches import search_counterexamples
-    from pfbench.verification.session import choose_or_draw_case_seed
+    from pfbench.verification.session import choose_zero_or_random_case_seed
 
     claims = select_claims(work.names, work.effort)
     errata = [] if work.names else list(ERRATA.values())
     errata += [erratum for paper in load_user_papers(work.names) for erratum in paper.errata]
-    work.case_seed = choose_or_draw_case_seed(case_seed, claims, None)
+    work.case_seed = choose_zero_or_random_case_seed(case_seed, claims, None)
     _announce_case_seed(work)
     report_unit_dependence(claims, work)
     errors = "erratum" if len(errata) == 1 else "errata"
@@ -123,7 +123,7 @@ def _verify_algorithm(work: VerificationJob, reference: str, case_seed: int | No
     from pfbench.checking import check
     from pfbench.claims.catalogue import load_algorithm_and_claims, methods_first_then_quickest_key
     from pfbench.cli.check import render_report
-    from pfbench.verification.session import choose_or_draw_case_seed
+    from pfbench.verification.session import choose_zero_or_random_case_seed
     from pfbench.verification.subject import Subject
 
     if not work.is_quiet:
@@ -137,7 +137,7 @@ def _verify_algorithm(work: VerificationJob, reference: str, case_seed: int | No
         return
     subject = Subject(algorithm=algorithm)
     subject.check_importable()
-    work.case_seed = choose_or_draw_case_seed(case_seed, claims, reference)
+    work.case_seed = choose_zero_or_random_case_seed(case_seed, claims, reference)
     _announce_case_seed(work)
     report_unit_dependence(claims, work)
     with work.step_progress("verification", len(claims)) as steps:

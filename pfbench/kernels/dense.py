@@ -31,7 +31,7 @@ def write_tilt(g: Floats, x: Floats, u: Floats, c: float, out: Floats) -> None:
 
 
 @compile_reordering_sums
-def inner_products_and_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
+def inner_products_and_square_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
     """Return <g, x>, <g, v> and |x - v|^2; the summation order is unspecified."""
     at_x, at_v, square = 0.0, 0.0, 0.0
     for k in range(x.size):

@@ -22,7 +22,7 @@ class Graph(NamedTuple):
 
 
 @compile_serial
-def acyclic_topological_order(graph: Graph) -> Integers:
+def topological_order_outside_cycles(graph: Graph) -> Integers:
     """Return the nodes in topological order, without those on a cycle or reachable from one."""
     nodes = graph.indptr.size - 1
     missing = np.zeros(nodes, dtype=np.int64)

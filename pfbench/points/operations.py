@@ -154,7 +154,9 @@ def gap_and_distance(g: Any, x: Any, v: Any) -> tuple[float, float]:
         If g, x and v are not of one shape or one pattern.
     """
     if _have_same_dense_shape(g, x) and _have_same_dense_shape(x, v):
-        at_x, at_v, square = dense.inner_products_and_distance(g.ravel(), x.ravel(), v.ravel())
+        at_x, at_v, square = dense.inner_products_and_square_distance(
+            g.ravel(), x.ravel(), v.ravel()
+        )
         return at_x - at_v, math.sqrt(square)
     if _have_same_dense_shape(g, x) and isinstance(v, RankOne) and (v.u.size, v.v.size) == x.shape:
         at_x, at_v, square = dense.inner_products_and_distance_rank_one(

@@ -198,7 +198,7 @@ class ArrayLoss(ABC):
             return array[numbers, ...]
         return self.xp.take(array, self.library.as_integers(numbers), axis=0)
 
-    def blocks_by_columns(
+    def iterate_component_blocks(
         self, numbers: Integers | None, weights: Floats | None
     ) -> Iterator[ComponentBlock]:
         """Yield a sample or all components, in small blocks of the same columns."""
@@ -231,7 +231,7 @@ class SigmoidLoss(ArrayLoss):
         self._signs = library.as_floats(data.signs[:, None])
         self._offsets = library.as_floats(data.offsets[data.task][:, None])
 
-    def blocks_by_columns(
+    def iterate_component_blocks(
         self, numbers: Integers | None, weights: Floats | None
     ) -> Iterator[ComponentBlock]:
         """Yield all components, or those of a sample, as one block for each task."""

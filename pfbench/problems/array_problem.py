@@ -86,7 +86,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
     def value(self, x: Floats) -> float:
         """Return f(x)."""
         loss, recorded, total = self.loss, self.as_component_matrix(x), 0.0
-        for part in loss.blocks_by_columns(None, None):
+        for part in loss.iterate_component_blocks(None, None):
             z = loss.take(loss.rows, part.components) @ recorded[:, part.columns]
             total += float(loss.xp.sum(loss.values(z, part)))
         return total / self.inner.n - 0.5 * loss.ridge * float(np.vdot(x, x))
@@ -130,7 +130,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         loss, xp = self.loss, self.loss.xp
         numbers, weights = (None, None) if sample is None else index_weights(sample, self.n)
         sums: dict[int, Any] = {}
-        for part in loss.blocks_by_columns(numbers, weights):
+        for part in loss.iterate_component_blocks(numbers, weights):
             rows, start = loss.take(loss.rows, part.components), part.columns.start
             g = xp.matrix_transpose(rows) @ (part.weights * slope_function(rows, part))
             sums[start] = sums[start] + g if start in sums else g
@@ -175,7 +175,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         """
         loss, point = self.loss, self.as_component_matrix(x)
         numpies = np.empty((self.n, loss.width))
-        for part in loss.blocks_by_columns(None, None):
+        for part in loss.iterate_component_blocks(None, None):
             z = loss.take(loss.rows, part.components) @ point[:, part.columns]
             numpies[part.components] = self.library.as_numpy(function(z, part))
         return numpies

@@ -12,7 +12,7 @@ from pfbench.base.names import find_entry
 from pfbench.base.parameters import (
     Parameter,
     check_parameter_names,
-    check_string_parameters_are_scalars,
+    check_values_for_text_parameters,
     collect_declared_parameters,
     merge_parameters,
     string_parameter_names,
@@ -101,7 +101,7 @@ class ProblemEntry:
         for part in USER_PARTS & parameters.keys():
             if parameters[part] is not None:
                 check_text(part, parameters[part], "l1")
-        check_string_parameters_are_scalars(parameters, existing)
+        check_values_for_text_parameters(parameters, existing)
         of_sets = {**_user_part_parameters(parameters), **self.set_and_penalty_parameters()}
         own = {
             name: parameters[name]

@@ -25,7 +25,7 @@ from pfbench.problems.matrix_models import (
     contiguous_transpose,
 )
 from pfbench.problems.moments import (
-    eigenvalue_bound_failure_note,
+    eigenvalue_bound_probability_note,
     eigenvalue_upper_bound,
     max_quadratic_form,
     second_moment,
@@ -139,7 +139,7 @@ class MulticlassLogistic(MatrixModel):
         g += slopes.T @ rows[0]
 
     @cached_property
-    def _eigenvalue_bounds_by_order(self) -> list[float]:
+    def _moment_eigenvalue_bounds(self) -> list[float]:
         """Upper bounds of lambda_max(E |a|^(2 k) a a') over the data rows a, for k = 0, 1, 2."""
         squares = self._row_norms_squared
         return [eigenvalue_upper_bound(self._data[0], squares**k / self.n) for k in range(3)]
@@ -159,8 +159,8 @@ class MulticlassLogistic(MatrixModel):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
-        top, squares = self._eigenvalue_bounds_by_order, self._row_norms_squared
-        certified = eigenvalue_bound_failure_note(self._data[0])
+        top, squares = self._moment_eigenvalue_bounds, self._row_norms_squared
+        certified = eigenvalue_bound_probability_note(self._data[0])
         return self._with_set_constants(
             n=(self.n, "number of rows"),
             L_f=(
@@ -346,7 +346,7 @@ class MultitaskSigmoid(MatrixModel):
         return out[:, None]
 
     @cached_property
-    def _eigenvalue_bounds_by_order(self) -> list[float]:
+    def _moment_eigenvalue_bounds(self) -> list[float]:
         """Upper bounds, for k = 0, 1, 2, of lambda_max(sum_i |a_i|^(2 k) a_i a_i'/n) of any task.
 
         The sum is over the rows a_i of one task.
@@ -367,9 +367,9 @@ class MultitaskSigmoid(MatrixModel):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
-        top, squares = self._eigenvalue_bounds_by_order, self._row_norms_squared
+        top, squares = self._moment_eigenvalue_bounds, self._row_norms_squared
         longest = int(np.diff(self._data.bounds).max())
-        certified = eigenvalue_bound_failure_note(self._data.values[:longest])
+        certified = eigenvalue_bound_probability_note(self._data.values[:longest])
         if certified:
             certified += " for each task"
         return self._with_set_constants(

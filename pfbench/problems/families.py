@@ -227,7 +227,7 @@ class MatrixFamily(AnySetFamily):
         None, "array library for the sums, such as torch or torch:cuda", "compiled loops"
     )
 
-    def _with_norm_and_arrays(self, problem: Dense) -> FiniteSum:
+    def _with_norm_on_array_library(self, problem: Dense) -> FiniteSum:
         """Return the problem with the requested norm, on an array library if one is requested."""
         if self.arrays is None:
             return self._add_norm(problem)
@@ -250,7 +250,7 @@ class MultitaskFamily(MatrixFamily):
         """Build the problem from the values of this family's parameters."""
         rows, labels, tasks, offsets = self._load_source(self.source)
         feasible = self._build_feasible_set((rows.shape[1], offsets.size))
-        return self._with_norm_and_arrays(
+        return self._with_norm_on_array_library(
             MultitaskSigmoid(rows, labels, feasible, self.tolerance, tasks=tasks, offsets=offsets)
         )
 
@@ -271,7 +271,7 @@ class MulticlassFamily(MatrixFamily):
         """Build the problem from the values of this family's parameters."""
         rows, labels, classes = self._load_source(self.source)
         feasible = self._build_feasible_set((rows.shape[1], classes))
-        return self._with_norm_and_arrays(
+        return self._with_norm_on_array_library(
             MulticlassLogistic(rows, labels, feasible, self.tolerance, classes=classes)
         )
 
@@ -291,7 +291,7 @@ class MatrixRegressionFamily(MatrixFamily):
     def build(self) -> FiniteSum:
         """Build the problem from the values of this family's parameters."""
         data = self._load_source(self.source)
-        return self._with_norm_and_arrays(
+        return self._with_norm_on_array_library(
             MatrixRegression(data, self._build_feasible_set(data.shape), self.tolerance)
         )
 

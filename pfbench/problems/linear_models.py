@@ -24,12 +24,12 @@ from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, content_d
 from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SQUARE, Loss
 from pfbench.problems.moments import (
-    eigenvalue_bound_failure_note,
+    eigenvalue_bound_probability_note,
     eigenvalue_lower_bound,
     eigenvalue_upper_bound,
 )
 from pfbench.problems.row_data import as_csr
-from pfbench.problems.shared_terms import Drawn, SlopeSagaTable
+from pfbench.problems.shared_terms import Drawn, SharedPartSagaTable
 from pfbench.sets.body import ConvexBody
 
 _LEAST_SQUARES = 2e9
@@ -243,12 +243,12 @@ class LinearModel(FiniteSum):
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         a, top, squares, loss = (
             self.alpha,
-            self._eigenvalue_bounds_by_order,
+            self._moment_eigenvalue_bounds,
             self._row_norms_squared,
             self.loss,
         )
         h = 0.0 if self.penalty is None else self.penalty.value(start)
-        certified = eigenvalue_bound_failure_note(self._csr)
+        certified = eigenvalue_bound_probability_note(self._csr)
         D, exact = self.set.diameter, "exact" if self.set.diameter_is_exact else "an upper bound"
         return Constants.from_derivations(
             n=(self.n, "number of rows"),
@@ -313,14 +313,14 @@ class LinearModel(FiniteSum):
         return np.asarray(self._csr.multiply(self._csr).sum(axis=1)).ravel()
 
     @cached_property
-    def _eigenvalue_bounds_by_order(self) -> list[float]:
+    def _moment_eigenvalue_bounds(self) -> list[float]:
         """Upper bounds of lambda_max(E |a|^(2 k) a a') over the data rows a, for k = 0, 1, 2."""
         return [
             eigenvalue_upper_bound(self._csr, self._row_norms_squared**k / self.n) for k in range(3)
         ]
 
 
-class LinearSagaTable(SlopeSagaTable):
+class LinearSagaTable(SharedPartSagaTable):
     """SAGA table: each row's slope phi' and regulariser gradient, as of the row's last update.
 
     All rows replaced in one call share one regulariser gradient. The memory is 16 n bytes, plus 8

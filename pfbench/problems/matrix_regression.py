@@ -27,7 +27,7 @@ from pfbench.problems.base import ConstantHessians, content_digest
 from pfbench.problems.matrix_models import MatrixProblem
 from pfbench.problems.restricted_convexity import RestrictedConvexity, compute_restricted_convexity
 from pfbench.problems.sensing import SensingData, as_dense_matrix
-from pfbench.problems.shared_terms import Drawn, SlopeSagaTable
+from pfbench.problems.shared_terms import Drawn, SharedPartSagaTable
 from pfbench.sets.body import ConvexBody
 
 _SMALL_ENTRIES = 1 << 20
@@ -293,7 +293,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return float(np.linalg.norm(state.x - self.truth)) / math.sqrt(math.prod(self.shape))
 
 
-class RegressionSagaTable(SlopeSagaTable):
+class RegressionSagaTable(SharedPartSagaTable):
     """SAGA table of each component's product <Z_i, x> and, for li2019's loss (8), its point x.
 
     All components replaced in one call share their x. So the memory is 16 n bytes. For loss (8), it

@@ -105,7 +105,7 @@ def eigenvalue_lower_bound(rows: Any, weights: Floats) -> float:
     return max(0.0, _kth_smallest_eigenvalue(gram, 0) - rounding)
 
 
-def eigenvalue_bound_failure_note(rows: Any) -> str:
+def eigenvalue_bound_probability_note(rows: Any) -> str:
     """Return a note on the failure probability of `eigenvalue_upper_bound`; "" if that is 0."""
     if min(rows.shape) <= DENSE:
         return ""

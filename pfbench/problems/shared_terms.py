@@ -63,7 +63,7 @@ class SharedArrayTable:
         return int(np.count_nonzero(self._users))
 
 
-class SlopeSagaTable(ABC):
+class SharedPartSagaTable(ABC):
     """SAGA table of one slope for each component, and of vectors that several components share.
 
     Components that are stored in one call share one vector.

@@ -210,10 +210,10 @@ def truncation_and_decrease_sentences(results: StudyResults) -> list[str]:
     """Return sentences on truncated runs, and on whether each measure ends lower than it starts."""
     equal = truncate_study(results)
     falls = (_decrease_sentence(equal, measure) for measure in equal.study.measures)
-    return [*_common_budget_sentences(results), *filter(None, falls)]
+    return [*_sentences_on_common_budget(results), *filter(None, falls)]
 
 
-def _common_budget_sentences(results: StudyResults) -> Iterator[str]:
+def _sentences_on_common_budget(results: StudyResults) -> Iterator[str]:
     """Yield, for each problem and setting with truncated runs, a sentence on the common budget.
 
     A panel is one problem at one setting.

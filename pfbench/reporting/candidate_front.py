@@ -110,7 +110,7 @@ def _drop_interval(expected: ExpectedCalls | None) -> ExpectedCalls | None:
     return expected and replace(expected, interval=None)
 
 
-def list_best_duels(
+def list_duels_with_best(
     comparison: Comparison, label: str, excluded_labels: Collection[str]
 ) -> list[Duel]:
     """Return comparisons of a method with the best other method, by problem and target.
@@ -210,7 +210,7 @@ class CandidateAgainstRivals:
         return self._duels_at_price(self.comparisons[0])
 
     def _duels_at_price(self, comparison: Comparison) -> list[Duel]:
-        return list_best_duels(
+        return list_duels_with_best(
             comparison, self.label, {*self.candidate_labels, *self.not_comparable}
         )
 
@@ -433,7 +433,7 @@ def make_candidate_front(
     )
 
 
-def best_other_duels_as_json(
+def duels_with_best_as_json(
     comparison: Comparison, label: str, excluded_labels: Collection[str]
 ) -> list[dict[str, Any]]:
     """Return comparisons of a method with the best other method as records for JSON."""
@@ -454,5 +454,5 @@ def best_other_duels_as_json(
             "ratio_interval": duel.interval,
             "significant": duel.is_significant,
         }
-        for duel in list_best_duels(comparison, label, excluded_labels)
+        for duel in list_duels_with_best(comparison, label, excluded_labels)
     ]

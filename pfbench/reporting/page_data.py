@@ -249,16 +249,18 @@ class _StudyData:
                     m: {"x": _encode_deltas_or_rounded(band.x, 9), **_band_record(band, group)}
                     for m, band in bands.items()
                 }
-        bands = {m: _pad_band_with_nan(self._lines[group, m].band, grid) for m in self._measures}
+        bands = {
+            m: _fill_band_gaps_with_nan(self._lines[group, m].band, grid) for m in self._measures
+        }
         return {
             "algorithm": self._labels.index(group.label),
             "x": shared,
             "bands": {m: _band_record(band, group) for m, band in bands.items()},
             "other": other,
-            "runs": list(self._first_and_early_records(traces, shared)),
+            "runs": list(self._records_of_first_and_early_runs(traces, shared)),
         }
 
-    def _first_and_early_records(
+    def _records_of_first_and_early_runs(
         self, traces: SeedTraces, shared_axes: Container[str]
     ) -> Iterator[dict[str, Any]]:
         """Yield the JSON records of the first runs, and of those that ended early."""
@@ -295,7 +297,7 @@ def _scale_record(scale: panels.AxisScale | None) -> list[Any] | None:
     return [scale.low, scale.high, [list(tick) for tick in scale.ticks]] if scale else None
 
 
-def _pad_band_with_nan(band: MedianBand, grid: Array) -> MedianBand:
+def _fill_band_gaps_with_nan(band: MedianBand, grid: Array) -> MedianBand:
     """Return a median band on a finer grid, with NaN at the added grid points."""
     columns = np.full((4, len(grid)), np.nan)
     columns[:, np.searchsorted(grid, band.x)] = band.median, band.low, band.high, band.runs

@@ -182,10 +182,10 @@ def escape_latex(text: str) -> str:
     escaped = _POWER.sub(
         lambda match: rf"\textsuperscript{{{match[0].translate(_PLAIN)}}}", escaped
     )
-    return "".join(map(_code_point_unless_in_fonts, unicodedata.normalize("NFC", escaped)))
+    return "".join(map(_replace_unless_in_fonts, unicodedata.normalize("NFC", escaped)))
 
 
-def _code_point_unless_in_fonts(character: str) -> str:
+def _replace_unless_in_fonts(character: str) -> str:
     """Return a character unchanged if every font encoding has it, else as ``[U+XXXX]``."""
     parts = unicodedata.normalize("NFD", character)
     letter, marks = parts[0], parts[1:]

@@ -256,7 +256,7 @@ def seeds_in_words(study: Study) -> str:
     return join_items([str(seed) for seed in study.seeds])
 
 
-def interval_error_sentence(results: StudyResults) -> str:
+def interval_probability_sentence(results: StudyResults) -> str:
     """Return a sentence on the probability that a certified interval is wrong.
 
     The sentence is empty if the probability is 0.

@@ -219,7 +219,7 @@ class RecordedAnswersBackend(CountingBackend):
         scale = max(length, self._exchange.largest_gradient_norm)
         excess = (float(g @ u) + R * length) / (R * scale) if scale > 0.0 else 0.0
         self._record_or_raise_error(max(abs(excess), norm(u) / R - 1.0))
-        coordinates, _ = self._exchange.add_unrounded_vertex(g, u)
+        coordinates, _ = self._exchange.split_and_add_vertex(g, u)
         # What of u lies outside the span of all that was exchanged is rounding: it is left out.
         _, outside = self._outputs.split(coordinates)
         if norm(outside) > 1e-13 * self.set.radius:

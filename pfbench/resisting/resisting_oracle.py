@@ -181,7 +181,7 @@ class ResistingOracle(CountingBackend):
         self.count(lo=1)
         g = self._vector(g)
         u = self.set.lo(g)
-        coordinates, stray = self._exchange.add_unrounded_vertex(g, u)
+        coordinates, stray = self._exchange.split_and_add_vertex(g, u)
         self._vertex = (
             u.copy(),
             self._exchange.coordinates_along_directions(coordinates) / self.mu,

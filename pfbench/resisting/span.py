@@ -108,7 +108,7 @@ class QuerySpan:
         """Update the largest norm of the answered gradients with the norm of the new answer g."""
         self.largest_gradient_norm = max(self.largest_gradient_norm, norm(g))
 
-    def add_unrounded_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
+    def split_and_add_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
         """Add u = LO(g) to the span; return u's coordinates, and the norm of the part not added.
 
         A part of the size of rounding errors is omitted.

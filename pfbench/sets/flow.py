@@ -116,7 +116,7 @@ class UnitFlowPolytope(VectorConvexBody):
 
     @cached_property
     def _order(self) -> Integers:
-        return graphs.acyclic_topological_order(self._graph)
+        return graphs.topological_order_outside_cycles(self._graph)
 
     @cached_property
     def _some_next_edges(self) -> Integers:

@@ -152,14 +152,14 @@ class MomentumBasisDirection:
     upper: float
 
     @property
-    def diagonal_range(self) -> tuple[float, float]:
+    def step_diagonal_range(self) -> tuple[float, float]:
         """Range of u_i' O v_i for the update O and the momentum's singular vectors u_i, v_i."""
         return float(self.diagonal.min()), float(self.diagonal.max())
 
     @property
     def is_rotated(self) -> bool:
         """Whether the direction's singular vectors clearly differ from those of the momentum."""
-        return self.off_diagonal > 0.1 * self.diagonal_range[1]
+        return self.off_diagonal > 0.1 * self.step_diagonal_range[1]
 
 
 def express_in_momentum_basis(momentum: Floats, direction: Floats) -> MomentumBasisDirection:
@@ -240,7 +240,7 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
             n = n.reshape(len(n), -1)
             step = ((1 - self.lr * self.decay) * x - y).reshape(n.shape)
             o = express_in_momentum_basis(n, step / (self.lr * self.scale(*n.shape)))
-            (lower, upper), outside = o.diagonal_range, o.off_diagonal
+            (lower, upper), outside = o.step_diagonal_range, o.off_diagonal
             terms = {"lo": self.lo, "hi": self.hi, "layer": float(k)}
             results += [
                 (upper, self.hi + self.slack, {"largest singular value": upper, **terms}),

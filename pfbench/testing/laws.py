@@ -95,7 +95,7 @@ def same_law(
     try:
         exact = [list(enumerate_draws(method)) for method in methods]
     except NotEnumerable as why:
-        return _check_samples_agree(methods, index, seed, str(why), call)
+        return _assert_samples_agree(methods, index, seed, str(why), call)
     distance, example = _total_variation(*exact)
     if distance > 1e-9:
         chances, x = example
@@ -155,7 +155,9 @@ def _total_variation(
     return 0.5 * float(difference.sum()), ((chances[0, k], chances[1, k]), rows[first[k]])
 
 
-def _check_samples_agree(methods: Sequence[Any], index: int, seed: int, why: str, call: str) -> str:
+def _assert_samples_agree(
+    methods: Sequence[Any], index: int, seed: int, why: str, call: str
+) -> str:
     """Compare runs with equal seeds, then independent samples; return the result as text.
 
     Raise AssertionError if the samples differ significantly.

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.function_methods import can_be_method, method_class
+from pfbench.base.function_methods import can_be_algorithm, method_class
 from pfbench.testing.failure_messages import fail, format_call
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _decide(
     from pfbench.verification.claim import Claim
     from pfbench.verification.session import judge
 
-    method = method_class(solver, names) if can_be_method(solver) or names else solver
+    method = method_class(solver, names) if can_be_algorithm(solver) or names else solver
     claim = Claim(
         name=getattr(solver, "__name__", "solver"),
         statement=statement,

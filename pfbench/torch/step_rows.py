@@ -273,7 +273,7 @@ class StepReader:
         elif orthogonaliser:
             smallest = float(direction.relative.min())
             low, high = certify_interval(orthogonaliser.coefficients, smallest)
-            lowest, highest = direction.diagonal_range
+            lowest, highest = direction.step_diagonal_range
             if lowest < low - _MARGIN * high or highest > high + _MARGIN * high:
                 text = "singular values of the direction leave the certified interval of"
                 yield Finding(f"{name}: {text} {orthogonaliser.name}")

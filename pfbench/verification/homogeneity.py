@@ -36,7 +36,7 @@ from pfbench.verification.statements.setting import (
     ClaimSetting,
     ParameterNamespace,
     has_schedule,
-    iterate_problems,
+    iterate_titled_problems,
 )
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import (
@@ -166,7 +166,7 @@ def _check_bounds(claim: Claim) -> Iterator[tuple[str, bool]]:
     if not isinstance(check, Bound | ExactCounts | ErrorLawCheck):
         return
     trial = Trial(claim)
-    _, problem = next(iterate_problems(trial))
+    _, problem = next(iterate_titled_problems(trial))
     for label, setting in check.settings.items():
         explicit = {} if callable(setting.parameters) else setting.parameters
         cases = (

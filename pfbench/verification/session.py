@@ -324,7 +324,9 @@ def time_limit(claim: Claim, effort: str) -> float:
     return max(MIN_TIME_LIMIT[effort], TIMEOUT_FACTOR * claim.seconds(effort))
 
 
-def choose_or_draw_case_seed(value: int | None, claims: Iterable[Claim], algorithm: Any) -> int:
+def choose_zero_or_random_case_seed(
+    value: int | None, claims: Iterable[Claim], algorithm: Any
+) -> int:
     """Return the test-case seed: `value`, or random if a user-defined method needs one, else 0.
 
     It is random for a user-defined method if some claim draws its sizes or start.

@@ -9,7 +9,7 @@ from typing import Any
 
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.function_methods import can_be_method, method_class
+from pfbench.base.function_methods import can_be_algorithm, method_class
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.verification.faults.fault import Edit, Fault, SourceChange
 from pfbench.verification.faults.mutant_compilation import compile_faulty_algorithm
@@ -59,7 +59,7 @@ class Subject:
     oracles: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
-        if can_be_method(self.algorithm):
+        if can_be_algorithm(self.algorithm):
             object.__setattr__(self, "algorithm", method_class(self.algorithm))
 
     @property

@@ -210,7 +210,7 @@ def _make_verdict(
     verdict = VerdictName(decision.verdict)
     reason, measured = (
         decision.reason,
-        {**decision.measured, **_tests_and_tight_instances(claim, decision)},
+        {**decision.measured, **_test_count_and_tight_instances(claim, decision)},
     )
     if claim.disputed and not is_broken:
         measured["verdict"] = decision.verdict
@@ -230,7 +230,7 @@ def _make_verdict(
     )
 
 
-def _tests_and_tight_instances(claim: Claim, decision: Decision) -> dict[str, Any]:
+def _test_count_and_tight_instances(claim: Claim, decision: Decision) -> dict[str, Any]:
     """Return a decision's number of tests, and the instances that nearly attain the bound.
 
     Each of these instances has its ratio of measured value to bound.

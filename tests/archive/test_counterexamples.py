@@ -10,7 +10,7 @@ import pytest
 from forged_archives import checking, content, forged, run
 
 from pfbench.archive.checker import _ClaimsTasks
-from pfbench.archive.claim_tasks import recompute_verdict, reconfirm_or_explain
+from pfbench.archive.claim_tasks import recompute_counterexample, recompute_verdict
 
 CLAIMS = Path(__file__).parents[1] / "falsifying" / "claims" / "verified.py"
 
@@ -80,7 +80,7 @@ def test_each_part_of_it_is_computed_again(archived, importable, tmp_path, chang
     record, _ = about["counterexamples"]
     record |= change(record)
     check = checking(archived, tmp_path / "inside")
-    again = json.loads(json.dumps(reconfirm_or_explain(theorem, record)))
+    again = json.loads(json.dumps(recompute_counterexample(theorem, record)))
     _ClaimsTasks(check, check.manifest).compare_counterexample(record, again)
     title = "the counterexample to cyclic-stated"
     if not says:

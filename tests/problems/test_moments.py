@@ -7,7 +7,7 @@ import scipy.sparse
 from pfbench.problems import moments
 from pfbench.problems.linear_models import LeastSquares, LogCosh
 from pfbench.problems.moments import (
-    eigenvalue_bound_failure_note,
+    eigenvalue_bound_probability_note,
     eigenvalue_lower_bound,
     eigenvalue_upper_bound,
 )
@@ -81,8 +81,8 @@ def test_above_the_side_no_gram_matrix_is_formed():
     weights = np.full(1700, 1 / 1700)
     top = float(np.linalg.norm(matrix.toarray(), 2)) ** 2 / 1700
     assert top <= eigenvalue_upper_bound(matrix, weights) <= top * (1 + 1e-5)
-    assert "fails with probability at most 1e-09" in eigenvalue_bound_failure_note(matrix)
-    assert eigenvalue_bound_failure_note(matrix[:1500]) == ""
+    assert "fails with probability at most 1e-09" in eigenvalue_bound_probability_note(matrix)
+    assert eigenvalue_bound_probability_note(matrix[:1500]) == ""
     assert eigenvalue_lower_bound(matrix, weights) == 0.0
 
 

@@ -7,8 +7,8 @@ from made_runs import fast, group, idle, results, run, slow, slower
 
 from pfbench.reporting import tuning_effects
 from pfbench.reporting.candidate_front import (
-    best_other_duels_as_json,
-    list_best_duels,
+    duels_with_best_as_json,
+    list_duels_with_best,
     make_candidate_front,
 )
 from pfbench.reporting.comparison import compare_algorithms
@@ -21,7 +21,7 @@ SFO = Cost.from_weights("sfo")
 
 def against(label, *groups):
     """The duels of a method at the easy and the hard target."""
-    return list_best_duels(compare_algorithms(results(*groups), SFO), label, {label})
+    return list_duels_with_best(compare_algorithms(results(*groups), SFO), label, {label})
 
 
 def wins(duel, sign=1):
@@ -79,7 +79,7 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
     later = group("later", [run([m, 0.5], [5, 90], seed=s) for s, m in enumerate(starts)])
     for one in ("at_once", "later"):
         comparison = compare_algorithms(results(at_once, later), SFO)
-        easy, hard = list_best_duels(comparison, one, {one})
+        easy, hard = list_duels_with_best(comparison, one, {one})
         assert easy.starts_within_target == (seeds > 0)
         assert not hard.starts_within_target
         assert wins(hard) == (one == "at_once")
@@ -91,8 +91,7 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
                 False,
             )
         told = [
-            each["starts_within_target"]
-            for each in best_other_duels_as_json(comparison, one, {one})
+            each["starts_within_target"] for each in duels_with_best_as_json(comparison, one, {one})
         ]
         assert told == [easy.starts_within_target, False]
 

@@ -64,7 +64,7 @@ def test_the_planted_best_is_chosen(tmp_path):
     tuned = study.algorithms[1]
     for problem in study.problems:
         (setting,) = study.settings
-        plans = study.all_plans(problem, tuned, setting)
+        plans = study.all_target_plans(problem, tuned, setting)
         assert {plan.algorithm for plan in plans} == {f"a[x={best[problem.selector]}]"}
         assert [plan.seed for plan in plans] == [0, 1]
 

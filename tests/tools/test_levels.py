@@ -52,7 +52,7 @@ def test_every_rule_of_the_package_is_simulated():
         "best_if_all_hold",
         "combine_all",
         "cap_at_holds_by_own_constant",
-        "cap_at_holds_by_schedule",
+        "cap_at_holds_by_schedule_alone",
         "combine_with_conditions",
     }
     simulated = {rule.name.strip("`") for rule in levels.RULES}

@@ -6,7 +6,7 @@ from pfbench.verification.statistics import (
     Decision,
     best_if_all_hold,
     cap_at_holds_by_own_constant,
-    cap_at_holds_by_schedule,
+    cap_at_holds_by_schedule_alone,
     combine_all,
     combine_with_conditions,
 )
@@ -110,7 +110,10 @@ def test_of_a_sum_every_term_is_named_with_its_instance():
 
 @pytest.mark.parametrize(
     ("never", "mark"),
-    [(cap_at_holds_by_schedule, "by_schedule"), (cap_at_holds_by_own_constant, "by_own_constant")],
+    [
+        (cap_at_holds_by_schedule_alone, "by_schedule"),
+        (cap_at_holds_by_own_constant, "by_own_constant"),
+    ],
 )
 def test_what_could_not_come_out_otherwise_makes_nothing_tight(never, mark):
     part = never(decided("within-10", 1.0))

@@ -17,7 +17,7 @@ from pfbench.runs.storage.store import Store
 from pfbench.verification.contrast import ExaminationEvidence
 from pfbench.verification.description import describe_as_json
 from pfbench.verification.instances import make_instance
-from pfbench.verification.session import Session, choose_or_draw_case_seed, examine
+from pfbench.verification.session import Session, choose_zero_or_random_case_seed, examine
 from pfbench.verification.subject import Subject
 from pfbench.verification.verdict import Verdict
 
@@ -113,15 +113,19 @@ def test_where_a_claim_looks_is_part_of_its_verdict_if_it_is_drawn(store):
 def test_where_a_claim_looks_is_drawn_anew_for_a_method_of_somebody():
     drawn, fixed = CLAIMS["methods-run-sfw"], CLAIMS[COUNT]
     assert [
-        choose_or_draw_case_seed(None, [drawn, fixed], None),
-        choose_or_draw_case_seed(None, [fixed], MySpider),
+        choose_zero_or_random_case_seed(None, [drawn, fixed], None),
+        choose_zero_or_random_case_seed(None, [fixed], MySpider),
     ] == [0, 0]
     assert (
-        len({choose_or_draw_case_seed(None, [fixed, drawn], MySpider) for _ in range(9)} - {0}) > 1
+        len(
+            {choose_zero_or_random_case_seed(None, [fixed, drawn], MySpider) for _ in range(9)}
+            - {0}
+        )
+        > 1
     )
-    assert choose_or_draw_case_seed(0, [drawn], MySpider) == 0
+    assert choose_zero_or_random_case_seed(0, [drawn], MySpider) == 0
     with pytest.raises(InputError, match="case_seed=-1"):
-        choose_or_draw_case_seed(-1, [drawn], MySpider)
+        choose_zero_or_random_case_seed(-1, [drawn], MySpider)
 
 
 def test_what_raises_is_stored_as_failed(store):

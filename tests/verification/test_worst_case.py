@@ -217,12 +217,12 @@ def test_draws_that_change_nothing_need_not_be_followed():
             2,
             None,
             RecordingOptions(
-                measure=methods._error_of_last_estimate,
+                measure=methods._error_vector_of_last_estimate,
                 streams=lambda N=N: methods._saga_streams(N),
             ),
         )
         every = record_method(
-            path, 2, None, RecordingOptions(measure=methods._error_of_last_estimate)
+            path, 2, None, RecordingOptions(measure=methods._error_vector_of_last_estimate)
         )
 
         def law(recording):

@@ -102,7 +102,7 @@ class SeparableLogCosh(FiniteSum):
         )
 
 
-def _with_norm_and_parameters(
+def _problem_with_norm_and_parameters(
     function: FiniteSum, norm: str, K: int, step: float, weight: float
 ) -> Any:
     """Return the function as a problem with a norm, storing K, gamma = `step`, alpha = `weight`."""
@@ -114,7 +114,7 @@ def _with_norm_and_parameters(
 def make_cube(norm: str, d: int) -> Any:
     """Return |x|^3/6, started at 4/sqrt(d) times the vector of ones; steps lead straight to 0."""
     cube = CubedNorm(rho=1.0, set=WholeSpace(d), start_point=np.full(d, 4.0 / math.sqrt(d)))
-    return _with_norm_and_parameters(cube, norm, 200, 0.01, 0.1)
+    return _problem_with_norm_and_parameters(cube, norm, 200, 0.01, 0.1)
 
 
 def make_curved_path() -> Any:
@@ -123,7 +123,9 @@ def make_curved_path() -> Any:
     There is no noise.
     """
     begin = np.array([0.3, 1.0, 2.0])
-    return _with_norm_and_parameters(SeparableLogCosh(begin, np.zeros(1)), "l2", 100, 0.05, 0.3)
+    return _problem_with_norm_and_parameters(
+        SeparableLogCosh(begin, np.zeros(1)), "l2", 100, 0.05, 0.3
+    )
 
 
 def make_travel(K: int) -> Any:
@@ -132,13 +134,13 @@ def make_travel(K: int) -> Any:
     They arrive at 0, and |f'| is nearly 1 on most of the way. With smaller steps runs end far away.
     """
     f = SeparableLogCosh(np.array([K**0.25]), np.zeros(1))
-    return _with_norm_and_parameters(f, "linf", K, K**-0.75, 1.0)
+    return _problem_with_norm_and_parameters(f, "linf", K, K**-0.75, 1.0)
 
 
 def make_noisy_log_cosh(K: int, begin: float, sigma: float, step: float, weight: float) -> Any:
     """Return log cosh x with gradient noise of plus or minus `sigma`."""
     f = SeparableLogCosh(np.array([begin]), np.array([sigma, -sigma]))
-    return _with_norm_and_parameters(f, "linf", K, step, weight)
+    return _problem_with_norm_and_parameters(f, "linf", K, step, weight)
 
 
 # --- the bounds -----------------------------------------------------------------------------------
@@ -199,7 +201,7 @@ def check_bias(trial: Trial, instance: Instance, problem: Any) -> Parts:
     return parts
 
 
-def check_mean_norm(trial: Trial) -> Evidence:
+def check_gradient_norms(trial: Trial) -> Evidence:
     """Test that the mean of |grad f(x_k)|_* over one or several runs is at most its bound."""
     parts, runs = dict[str, statistics.Decision](), 0
     for instance in trial.claim.instances:
@@ -255,7 +257,7 @@ MEAN = Claim(
         "L2 s^2 (1-alpha)/(2 alpha^2) (1 - (1-alpha)^(k-1)) + zeta sigma (alpha/(2-alpha) + "
         "(1-alpha)^(2k-2) (2-2alpha)/(2-alpha))^(1/2)], s = rho gamma"
     ),
-    check=check_mean_norm,
+    check=check_gradient_norms,
     instances=(
         make_instance(make_travel, K=100),
         make_instance(make_travel, K=1000),

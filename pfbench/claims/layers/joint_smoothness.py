@@ -101,7 +101,7 @@ def check_smoothness_by_vertices(trial: Trial, instance: Instance, problem: Any)
 
 
 @check_each_instance({"off": ROUNDING}, combine_all)
-def check_growth_by_own_layer_steps(trial: Trial, instance: Instance, problem: Any) -> Parts:
+def check_value_growth_by_layer_steps(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that f is multiplied by (p - 1)^2 if all p layers step by their own layer's smoothness.
 
     Layer l makes a step |grad_l f|/L_ll.
@@ -247,7 +247,7 @@ OWN_STEPS = Claim(
     statement=(
         "steps of |grad_l f|/L_ll in all layers at once multiply (x_1 + ... + x_p)^2/2 by (p - 1)^2"
     ),
-    check=check_growth_by_own_layer_steps,
+    check=check_value_growth_by_layer_steps,
     instances=SUMS,
     schedule="none: a statement about a step",
     expected_seconds=(0.1, 0.1),

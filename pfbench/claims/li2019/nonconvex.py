@@ -48,7 +48,7 @@ _CONDITIONED = make_instance(nonconvex_quadratic, kappa=500.0)
 # --- the check ------------------------------------------------------------------------------------
 
 
-def check_gap_and_call_growth(trial: Trial) -> Evidence:
+def check_gap_halving_and_call_growth(trial: Trial) -> Evidence:
     """Test that each restart halves the gap, and how the counts of LO and of full gradients grow.
 
     The linear minimisations must grow at most as 1/epsilon. The full gradients until a target must
@@ -125,7 +125,7 @@ NONCONVEX = Claim(
         "where restricted strong convexity controls only differences to theta_hat"
     ),
     expected_seconds=(0.8, 20.0),
-    check=check_gap_and_call_growth,
+    check=check_gap_halving_and_call_growth,
     formulas=(formula(shared_runs.compute_halved_gap_bound, VALUE),),
 )
 

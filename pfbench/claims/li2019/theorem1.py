@@ -81,7 +81,7 @@ def check_component_gradient_count(trial: Trial) -> Evidence:
     return Evidence(
         statistics.combine_all(
             {
-                "SFO": statistics.cap_at_holds_by_schedule(
+                "SFO": statistics.cap_at_holds_by_schedule_alone(
                     shared_runs.combine_with_largest_ratio(counts)
                 ),
                 "accuracy": shared_runs.combine_with_largest_ratio(gaps),

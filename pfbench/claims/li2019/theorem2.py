@@ -130,14 +130,14 @@ def check_variance(trial: Trial) -> Evidence:
         # LO grow like 2^T, except where the minimiser is easy to find.
         easy = "l2 ball" in name
         T = trial.choose_by_effort(12, 16) if easy else trial.choose_by_effort(5, 8)
-        parts |= decide_outer_mean_variances(trial, name, tested, T, runs)
+        parts |= decide_variance_by_outer_iteration(trial, name, tested, T, runs)
     largest = max(part.measured["largest ratio of one k"] for part in parts.values())
     decision = shared_runs.combine_with_largest_ratio(parts)
     measured = {**decision.measured, "largest ratio of one t and k": largest}
     return Evidence(replace(decision, measured=measured), {"ratio": 1.0}, runs * len(_SHAPES))
 
 
-def decide_outer_mean_variances(
+def decide_variance_by_outer_iteration(
     trial: Trial, name: str, tested: shared_runs.SolvedProblem, T: int, runs: int, **overrides: Any
 ) -> dict[str, Decision]:
     """Decide, for each outer iteration, whether the mean of (squared error)/bound is at most 1.

@@ -8,13 +8,13 @@ from itertools import product
 
 from pfbench.base.constants import Constants
 from pfbench.claims.methods.schedule_formulas import (
+    add_parameters_to_requests,
     constant_step_schedule,
     loopless_probability,
     mean_smoothness,
     page_sizes,
     requests_at_jumps,
     round_up,
-    select_requests_with_parameters,
     smallest_horizon,
     table_sizes,
 )
@@ -354,7 +354,7 @@ _NFWU = (
 
 REQUESTS = {
     "frank-wolfe": _SEARCHES,
-    "sagafw": (*WANTED, *select_requests_with_parameters(option="claimed")),
+    "sagafw": (*WANTED, *add_parameters_to_requests(option="claimed")),
     "spider-fw": (*WANTED, *_DRAWN),
     **dict.fromkeys(("storm-fw", "one-sfw", "momentum-sfw"), _COARSE),
     # For some accuracies, a small error in a term of the bound gives another T.

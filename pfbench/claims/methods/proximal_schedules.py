@@ -7,12 +7,12 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.claims.methods.schedule_formulas import (
+    add_parameters_to_requests,
     loopless_probability,
     mean_smoothness,
     page_sizes,
     requests_at_jumps,
     round_up,
-    select_requests_with_parameters,
     smallest_horizon,
     table_sizes,
 )
@@ -237,8 +237,8 @@ SCHEDULES = {
 }
 
 REQUESTS = {
-    "prox-svrg-plus": (*WANTED, *select_requests_with_parameters(online=True)),
+    "prox-svrg-plus": (*WANTED, *add_parameters_to_requests(online=True)),
     "prox-rsag": requests_at_jumps(mapping_bound_on_bounded_set, 4.0, 0.4),
-    "natasha15": (*WANTED, *select_requests_with_parameters(sigma=2.5)),
+    "natasha15": (*WANTED, *add_parameters_to_requests(sigma=2.5)),
 }
 """Requests for which a schedule is compared, where they are not the usual ones."""

@@ -17,7 +17,7 @@ SLIDING = (
 """Requests for which the schedules of sliding methods are compared."""
 
 
-def select_requests_with_parameters(**parameters: Any) -> tuple[ScheduleRequest, ...]:
+def add_parameters_to_requests(**parameters: Any) -> tuple[ScheduleRequest, ...]:
     """Return the schedule requests of `WANTED`, each with the given additional parameters."""
     return tuple(
         ScheduleRequest(request.epsilon, request.constants, parameters) for request in WANTED

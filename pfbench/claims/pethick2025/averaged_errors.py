@@ -145,7 +145,7 @@ def check_errors(
     printed: Callable[..., float],
 ) -> Parts:
     """Test that the gradient error sqrt(u_k) is at most the printed and the sharper bound."""
-    result, reach, numbers = _measure_squared_errors(
+    result, reach, numbers = _error_squares_by_iteration(
         trial, problem, is_alpha_constant=is_alpha_constant, is_constrained=is_constrained
     )
     numbers |= {"alpha": ALPHA} if is_alpha_constant else {}
@@ -176,7 +176,7 @@ def check_error_recursion(
     The momentum is a constant alpha, or alpha_k = k^(-1/2).
     """
     for constant in (True, False):
-        u, _, numbers = _measure_squared_errors(
+        u, _, numbers = _error_squares_by_iteration(
             trial, problem, is_alpha_constant=constant, is_constrained=is_constrained
         )
         kind = "constant" if constant else "vanishing"
@@ -192,7 +192,7 @@ def check_error_recursion(
             yield f"{label}, {name}", decide_inequality(ratios)
 
 
-def _measure_squared_errors(
+def _error_squares_by_iteration(
     trial: Trial, problem: HorizonProblem, *, is_alpha_constant: bool, is_constrained: bool
 ) -> tuple[Floats, float, dict[str, float]]:
     """Return the squared gradient errors of all K iterations, and numbers that enter their bounds.

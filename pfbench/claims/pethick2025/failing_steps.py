@@ -59,7 +59,7 @@ def examine_maximum_recursion(effort: str, seed: int) -> ExaminationEvidence:
     )
 
 
-def examine_halved_recursion_limit(effort: str, seed: int) -> ExaminationEvidence:
+def examine_recursion_limit_too_small(effort: str, seed: int) -> ExaminationEvidence:
     """Examine pethick2025's limit of the recursion in lemma D.2, which is half of the true limit.
 
     The true limit is twice the stated one.
@@ -95,7 +95,7 @@ def examine_young_step_of_proof(effort: str, seed: int) -> ExaminationEvidence:
 # --- runs -----------------------------------------------------------------------------------------
 
 
-def examine_longest_almond_step(effort: str, seed: int) -> ExaminationEvidence:
+def examine_almond_step_length(effort: str, seed: int) -> ExaminationEvidence:
     """Examine D.8 of pethick2025: a step of Almond is at most alpha rho gamma/(1-alpha) long.
 
     The steps are those of runs on x^2/2 from far away.

@@ -44,7 +44,7 @@ def minimiser_distance_and_norm(problem: indefinite.IndefiniteQuadratic) -> tupl
     return box.diameter, problem.radius
 
 
-def distance_with_momentum(N: int) -> float:
+def distance_covered_with_momentum(N: int) -> float:
     """Return the distance that NCGS with option II covers in N iterations on f(x) = -g x.
 
     The distance is in units of beta g.
@@ -66,7 +66,9 @@ def make_momentum_slope(N: int) -> indefinite.IndefiniteQuadratic:
     So every gradient mapping equals the constant gradient, and the bound is nearly attained for
     small N. For larger N, theta_md_N is far before the end, and |G|^2 is far below the bound.
     """
-    return indefinite.make_quadratic_linear_along_box(1.0, distance_with_momentum(N) / 2.0, 1e4)
+    return indefinite.make_quadratic_linear_along_box(
+        1.0, distance_covered_with_momentum(N) / 2.0, 1e4
+    )
 
 
 FACTORS = (1.0, 0.5, 0.25)

@@ -157,7 +157,7 @@ def check_rate(trial: Trial) -> Evidence:
     output["all n"], grown = _decide_output_quality(trial, sizes)
     parts = {
         "SFO, eps": statistics.best_if_all_hold(sfo),
-        "SFO, n": statistics.cap_at_holds_by_schedule(in_n),
+        "SFO, n": statistics.cap_at_holds_by_schedule_alone(in_n),
         "LO, eps": statistics.best_if_all_hold(lo),
     }
     return Evidence(

@@ -283,7 +283,9 @@ def check_row(trial: Trial, *, row: TableRow) -> Evidence:
         )
         name, fit = "SFO in n", statistics.make_fit_function(sizes, grown, least_decades=1.99)
         parts[name], claimed[name] = (
-            statistics.cap_at_holds_by_schedule(statistics.decide_exponent(fit, row.exponent_in_n)),
+            statistics.cap_at_holds_by_schedule_alone(
+                statistics.decide_exponent(fit, row.exponent_in_n)
+            ),
             row.exponent_in_n,
         )
         runs += len(grown.computed) * len(sizes)

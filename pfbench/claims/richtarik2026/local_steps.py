@@ -171,7 +171,7 @@ class FaultyIgnoredRadius(OverriddenOracles):
         return self._original.lo(g)
 
 
-class FaultyGlobalMinimiserStep(OverriddenOracles):
+class FaultyStepTowardGlobalMinimiser(OverriddenOracles):
     """Faulty local linear minimisation: moves by the radius toward the global minimiser."""
 
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:

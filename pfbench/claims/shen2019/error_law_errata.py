@@ -144,7 +144,7 @@ def _moments_and_constants(b: float, radius: float) -> tuple[float, float, Const
 # --- mean values, section 4.1 ---------------------------------------------------------------------
 
 
-def examine_difference_without_increment(
+def examine_gradient_change_formula(
     effort: str, seed: int, *, with_increment: bool = False
 ) -> ExaminationEvidence:
     """Examine shen2019's formula for grad f_i(x) - grad f_i(x~), which lacks the factor x - x~.

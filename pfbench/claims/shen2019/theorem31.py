@@ -77,7 +77,7 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
     The mean of the Frank-Wolfe gap V is over the iterations t. Condition (9) is tested in the
     valley, on problem families and on the worst path.
     """
-    part, conditions, runs = _decide_gap_and_condition_9_in_valley(trial, estimator)
+    part, conditions, runs = _decide_mean_gap_and_condition_9(trial, estimator)
     for name, family in FAMILIES.items():
         try:
             conditions |= _decide_gap_and_condition_9(
@@ -91,7 +91,7 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
     return Evidence(combine_with_conditions({"valley": part}, conditions), claimed, runs)
 
 
-def _decide_gap_and_condition_9_in_valley(
+def _decide_mean_gap_and_condition_9(
     trial: Trial, estimator: str
 ) -> tuple[Decision, dict[str, Decision], int]:
     """Return the decisions on the mean gap and on shen2019's (9) in a `valley`, and the run count.

@@ -195,9 +195,7 @@ def examine_shifted_direction_indices(
     w = stream(seed, "7.1").standard_normal(2 * T + 1)
     w -= V @ (V.T @ w)
     w *= 0.5 * problem.set.radius / float(np.linalg.norm(w))
-    result, elsewhere = (
-        _relative_inner_products_with_directions(problem, x) for x in (problem.start(), w)
-    )
+    result, elsewhere = (_direction_products_along_fw_run(problem, x) for x in (problem.start(), w))
 
     def max_coordinate(coordinates: Floats, until: int) -> float:
         return max(float(coordinates[k - 1, : k + until].max()) for k in range(1, T + 1))
@@ -220,7 +218,7 @@ def examine_shifted_direction_indices(
     )
 
 
-def _relative_inner_products_with_directions(problem: ZeroChain, x: Floats) -> Floats:
+def _direction_products_along_fw_run(problem: ZeroChain, x: Floats) -> Floats:
     """Return |<v_k, x_t>|/radius for each direction v_k and each x_t of a Frank-Wolfe run."""
     points = [x]
     for k in range(problem.horizon):

@@ -225,7 +225,7 @@ def check_rates(trial: Trial, cases: Sequence[RateCase]) -> Evidence:
                     decision = statistics.decide_exponent(exponent, exponents[key])
                     free = family is _fit_exponents_on_bowl or key not in form.formulas
                     decided.setdefault(key, {})[name] = (
-                        decision if free else statistics.cap_at_holds_by_schedule(decision)
+                        decision if free else statistics.cap_at_holds_by_schedule_alone(decision)
                     )
             runs += count()
         for key, by_family in decided.items():

@@ -286,19 +286,19 @@ class _PipeEnd:
         data = io.BytesIO(self.pipe.recv_bytes(self._most_bytes))
         head = data.read(int.from_bytes(data.read(8), "little"))
         turn, patterns, storages, content = json.loads(head)
-        self._accept_turn_and_patterns(turn, patterns)
+        self._check_or_accept_turn_and_patterns(turn, patterns)
         for number, encoded in patterns:
-            shape, rows, bounds = decode(encoded, self._get_or_create_shared, data)
+            shape, rows, bounds = decode(encoded, self._get_or_create_shared_object, data)
             self._register(number, Pattern(shape, ObservedRows(*rows), bounds))
         for number, encoded in storages:
-            values = decode(encoded, self._get_or_create_shared, data)
+            values = decode(encoded, self._get_or_create_shared_object, data)
             parts = dict(zip(STORAGE, values, strict=True))
             check_iterate_storage(parts)
-            vars(self._get_or_create_shared("SharedIterateStorage", number)).update(parts)
+            vars(self._get_or_create_shared_object("SharedIterateStorage", number)).update(parts)
         self._modified = {}
-        return decode(content, self._get_or_create_shared, data)
+        return decode(content, self._get_or_create_shared_object, data)
 
-    def _accept_turn_and_patterns(self, turn: int, patterns: list[Any]) -> None:
+    def _check_or_accept_turn_and_patterns(self, turn: int, patterns: list[Any]) -> None:
         """Take the number of a message that arrives from the other process."""
         self._turn = turn
 
@@ -317,7 +317,7 @@ class _PipeEnd:
         self._things[number] = obj  # kept, so that no other thing gets its id
         self._numbers[id(obj)] = number
 
-    def _get_or_create_shared(self, name: str, number: int) -> Any:
+    def _get_or_create_shared_object(self, name: str, number: int) -> Any:
         """Return the shared object with a number; a new one, unless it is a pattern."""
         kind = SHARED[name]
         if number not in self._things and kind is not Pattern:
@@ -361,7 +361,7 @@ class ProblemPipeEnd(_PipeEnd):
         self.owes_answer = True
         return message
 
-    def _accept_turn_and_patterns(self, turn: int, patterns: list[Any]) -> None:
+    def _check_or_accept_turn_and_patterns(self, turn: int, patterns: list[Any]) -> None:
         """Refuse a message of another turn, and patterns, which nothing checks."""
         if turn != self._turn:
             raise ValueError("an answer out of turn")

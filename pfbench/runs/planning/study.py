@@ -190,7 +190,7 @@ class Study:
         hardest = {id(trial): target for target, trial in best.items()}
         return {target: plan(trial.values, hardest[id(trial)]) for target, trial in best.items()}
 
-    def all_plans(
+    def all_target_plans(
         self, problem: LabelledSelector, algorithm: LabelledSelector, setting: StudySetting
     ) -> tuple[PlannedRun, ...]:
         """Return the planned runs of an algorithm on a problem at a setting, for all targets."""
@@ -265,7 +265,7 @@ class Study:
     def runs(self) -> Iterator[PlannedRun]:
         """Yield all planned runs by setting, problem, algorithm and seed, including repetitions."""
         for setting, problem, algorithm in product(self.settings, self.problems, self.algorithms):
-            yield from self.all_plans(problem, algorithm, setting)
+            yield from self.all_target_plans(problem, algorithm, setting)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def suite_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
         for problem in study.problems
         for entry in study.algorithms
         if entry.label in labels
-        for plan in study.all_plans(problem, entry, setting)
+        for plan in study.all_target_plans(problem, entry, setting)
     }
 
 
@@ -184,9 +184,7 @@ def add_candidate(
     if interface is None:
         interface = read_method_interface(selector.name)
     required = _values_for_missing_parameters(selector, interface, suite.candidate)
-    values = _fill_names_except_tuned(
-        {**interface.defaults, **selector.texts, **required}, required
-    )
+    values = _fill_in_untuned_values({**interface.defaults, **selector.texts, **required}, required)
     tried = {name: value for name, value in values.items() if isinstance(value, list)}
     if not tried:
         label = _make_unused_label(label, study.labels)
@@ -221,9 +219,7 @@ def _values_for_missing_parameters(
     return {name: available[name] for name in interface.required_parameters if name in lacking}
 
 
-def _fill_names_except_tuned(
-    values: Mapping[str, Any], templates: dict[str, Any]
-) -> dict[str, Any]:
+def _fill_in_untuned_values(values: Mapping[str, Any], templates: dict[str, Any]) -> dict[str, Any]:
     """Replace the names in braces in parameters by values, except names whose value is a list.
 
     A list means that the name is that of a tuned parameter.

@@ -73,13 +73,13 @@ def _iterate_labelled_runs(study: Study) -> Iterator[tuple[StudySetting, str, Pl
     """Yield all runs that a study may have, with their settings and labels."""
     parts = product(study.settings, study.problems, study.algorithms)
     for setting, problem, algorithm in parts:
-        for plan in study.all_plans(problem, algorithm, setting):
+        for plan in study.all_target_plans(problem, algorithm, setting):
             yield setting, algorithm.label, plan
     for problem, method, setting in study.iterate_tuned_methods():
         tuned = LabelledSelector(method.tuned_label, method.selector)
         for point, searched in study.iterate_trials(problem, method, setting):
             other_setting = replace(setting, values={**setting.values, **point})
-            for plan in study.all_plans(problem, tuned, other_setting):
+            for plan in study.all_target_plans(problem, tuned, other_setting):
                 yield setting, tuned.label, plan
             for plan in searched:
                 yield setting, f"{method.label}, search", plan

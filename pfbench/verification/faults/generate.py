@@ -139,7 +139,7 @@ def _iterate_changes_acting_late(
             low, high = _TIMES.get(name, usually)
             times = round(_draw_late_fault_threshold(f"late-{name}", change.line_after, low, high))
             late = f"({first.replacement}) if planted.has_passed_call_count(kept_late, {times}) else ({code.text(node)})"  # noqa: E501
-            memory = "planted.fault_data_of_run(self, ask)" if is_move else "{}"
+            memory = "planted.fault_storage_of_run(self, ask)" if is_move else "{}"
             start = "; ".join([f"kept_late = {memory}", *(e.replacement.strip() for e in edits)])
             yield code.replacement_change(node, late, start)
 

@@ -127,9 +127,9 @@ class _ReexecutedModuleCopies:
         module = builtins.__import__(name, globals, locals, fromlist, level)
         package = (globals or {}).get("__package__") or ""
         full = importlib.util.resolve_name("." * level + name, package) if level else name
-        return self._copy_view(full if fromlist else full.partition(".")[0], module)
+        return self._module_with_copies(full if fromlist else full.partition(".")[0], module)
 
-    def _copy_view(self, name: str, module: ModuleType) -> ModuleType:
+    def _module_with_copies(self, name: str, module: ModuleType) -> ModuleType:
         """Return a copy of a module in which re-executed modules replace the originals."""
         below = [module for module in self._modules if module.startswith(f"{name}.")]
         if name in self._modules:
@@ -142,7 +142,11 @@ class _ReexecutedModuleCopies:
         names = {item.removeprefix(f"{name}.").partition(".")[0] for item in below}
         for child in (f"{name}.{part}" for part in names):
             if child in sys.modules:
-                setattr(view, child.rpartition(".")[2], self._copy_view(child, sys.modules[child]))
+                setattr(
+                    view,
+                    child.rpartition(".")[2],
+                    self._module_with_copies(child, sys.modules[child]),
+                )
         return view
 
 

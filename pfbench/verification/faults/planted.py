@@ -64,7 +64,7 @@ def sqrt_keeping_integers(number: Any) -> Any:
     return max(1, round(math.sqrt(number))) if isinstance(number, int) else math.sqrt(number)
 
 
-def fault_data_of_run(method: Any, oracles: Any) -> dict[str, Any]:
+def fault_storage_of_run(method: Any, oracles: Any) -> dict[str, Any]:
     """Return the dictionary in which a fault stores data during a run.
 
     The dictionary is empty at the start of a run.

@@ -113,12 +113,12 @@ class RotatingBowl(FiniteSum):
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
-        shares = self._weights_by_permutation(sample)
+        shares = self._sum_weights_by_permutation(sample)
         return self.mu * x + self.tau * self._permute_and_sum(shares, x) + self.sigma * shares
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the sample mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
-        move, shares = x - y, self._weights_by_permutation(sample)
+        move, shares = x - y, self._sum_weights_by_permutation(sample)
         return self.mu * move + self.tau * self._permute_and_sum(shares, move)
 
     def table(self, x: Floats) -> StoredGradients:
@@ -142,7 +142,7 @@ class RotatingBowl(FiniteSum):
         """Return the sum of weights[k] R_k x over all coordinate permutations R_k; shape (d,)."""
         return np.asarray(x[self._xor_table] @ weights)
 
-    def _weights_by_permutation(self, sample: Indices) -> Floats:
+    def _sum_weights_by_permutation(self, sample: Indices) -> Floats:
         """Return, for each permutation, the sum of its signed sample weights; shape (d,)."""
         indices, weights = weight_indices(sample)
         signs, turns = self._signs_and_permutations(indices)

@@ -177,7 +177,9 @@ class QueryWindow:
             if part.query.kind in kinds and self.are_points_equal(part.point, x)
         ]
 
-    def pending_difference_products(self, base: Floats, x: Floats, y: Floats) -> list[PendingPart]:
+    def pending_hessian_times_difference(
+        self, base: Floats, x: Floats, y: Floats
+    ) -> list[PendingPart]:
         """Return the unmatched products of Hessians at `base` with x - y or y - x."""
         target = RecordedQuery("hessian.batch", (x, y), base=base)
         return [

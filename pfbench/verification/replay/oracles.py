@@ -413,7 +413,7 @@ class ReplayHessianAtPoint:
         if not (
             window.consume_equal(target) is not None
             or window.consume_components(
-                window.pending_difference_products(self._base, x, y), np.arange(replay.n)
+                window.pending_hessian_times_difference(self._base, x, y), np.arange(replay.n)
             )
             or window.are_points_equal(x, y)
         ):
@@ -424,7 +424,7 @@ class ReplayHessianAtPoint:
     def batch(self, sample: Integers, x: Floats, y: Floats) -> Any:
         """Return the product of the mean of the sampled component Hessians with x - y."""
         replay, window = self._replay, self._replay.window
-        parts = window.pending_difference_products(self._base, x, y)
+        parts = window.pending_hessian_times_difference(self._base, x, y)
         if window.are_points_equal(x, y) and not parts:
             return 0.0 * replay.query_problem(self._hessian.product, x, y)
         if not replay.match_sample(sample, self._base, parts):

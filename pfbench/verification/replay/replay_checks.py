@@ -297,7 +297,7 @@ class Comparison:
         """
         transcript = case.record(algorithm, seed=seed, subject=self.trial.subject)
         self.trial.coverage.add_run(
-            transcript.problem, len(transcript.states), _RecordedRunCounts(transcript)
+            transcript.problem, len(transcript.states), _RecordedOracleCounts(transcript)
         )
         error, how_to_repeat = transcript.error, f"(repeat: {self.trial.command})"
         location = f"{case}: iteration {len(transcript.states)}"
@@ -473,7 +473,7 @@ def _documents_draws_with_replacement(method: Any) -> bool:
     return batch is not None and "with replacement" in batch.description
 
 
-class _RecordedRunCounts:
+class _RecordedOracleCounts:
     """Oracle counts of a recorded run, and the number of distinct components it queried."""
 
     def __init__(self, transcript: Transcript) -> None:

@@ -23,7 +23,7 @@ from pfbench.verification.statements.setting import (
     check_signature,
     draw_seeds,
     iterate_instances,
-    iterate_problems,
+    iterate_titled_problems,
 )
 from pfbench.verification.statistics.medians import ROUNDING
 from pfbench.verification.subject import MethodFailed, NotTestable
@@ -143,10 +143,10 @@ class Bound(StatementCheck):
         combined = {name: _combine_labels(by_label) for name, by_label in parts.items()}
         decision = statistics.best_if_all_hold(combined)
         if is_count(self.quantity):
-            decision = statistics.cap_at_holds_by_schedule(decision)
+            decision = statistics.cap_at_holds_by_schedule_alone(decision)
         if self.has_own_constant:
             decision = statistics.cap_at_holds_by_own_constant(decision)
-        conditions = self._decide_if_output_is_uniform(trial) if trial.horizon_multiple == 1 else {}
+        conditions = self._decide_output_uniformity(trial) if trial.horizon_multiple == 1 else {}
         if conditions:
             decision = statistics.combine_with_conditions({"": decision}, conditions)
         return statistics.Evidence(decision, {"ratio": 1.0}, runs)
@@ -265,7 +265,7 @@ class Bound(StatementCheck):
         """Decide bounds on means; return decisions by instance and label, and number of runs."""
         decisions: dict[str, dict[str, statistics.Decision]] = {}
         runs = 0
-        for name, problem in iterate_problems(trial):
+        for name, problem in iterate_titled_problems(trial):
             decisions[name] = {}
             for label, setting in self.settings.items():
                 case = setting.make_case(trial, problem)
@@ -308,7 +308,7 @@ class Bound(StatementCheck):
         points = [x if step.state.at is None else keep(step.state.at) for x, step in moves]
         return float(np.mean([measured(x) for x in points]))
 
-    def _decide_if_output_is_uniform(self, trial: Trial) -> dict[str, statistics.Decision]:
+    def _decide_output_uniformity(self, trial: Trial) -> dict[str, statistics.Decision]:
         """Decide whether the output is drawn uniformly, as {"output": decision}; {} if not needed.
 
         The dict is empty unless `statistic` is "mean" and the claim's method declares a uniform
@@ -316,7 +316,10 @@ class Bound(StatementCheck):
         """
         if self.statistic != "mean" or getattr(trial.original_algorithm, "output", "") != "uniform":
             return {}
-        problem, setting = next(iterate_problems(trial))[1], next(iter(self.settings.values()))
+        problem, setting = (
+            next(iterate_titled_problems(trial))[1],
+            next(iter(self.settings.values())),
+        )
         sizes = setting.make_case(trial, problem).parameters_set_by_claim
         minimises = "lo" in getattr(trial.original_algorithm, "requires", ())
         return {"output": trial.decide_if_output_is_uniform(None if minimises else FREE, **sizes)}

@@ -68,7 +68,7 @@ class IdentityCheck(setting.StatementCheck):
     def __call__(self, trial: Trial) -> statistics.Evidence:
         """Compare the runs of the two methods step by step on every instance."""
         parts = dict[str, statistics.Decision]()
-        for name, problem in setting.iterate_problems(trial):
+        for name, problem in setting.iterate_titled_problems(trial):
             case = self.setting.make_case(trial, problem)
             differences = [
                 difference

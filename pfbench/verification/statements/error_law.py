@@ -122,7 +122,7 @@ class ErrorLawCheck(setting.StatementCheck):
     def __call__(self, trial: Trial) -> statistics.Evidence:
         """Test the error law on every instance, by enumeration of all draws."""
         parts, runs = dict[str, statistics.Decision](), 0
-        for name, problem in setting.iterate_problems(trial):
+        for name, problem in setting.iterate_titled_problems(trial):
             case = self.setting.make_case(trial, problem)
             groups, count = _collect_errors(trial, case)
             parts[name] = self._decide_groups(case, groups)
@@ -207,13 +207,13 @@ def group_errors(
     for chance, estimates in runs:
         count += 1
         listed = list(estimates)
-        units = units if count > 1 else _rounding_units_by_part(problem, listed)
+        units = units if count > 1 else _units_to_round_point_and_value(problem, listed)
         for past, error, existing in _iterate_pasts_errors_and_keys(problem, listed, units):
             groups.setdefault((past.t, existing), ErrorGroup(past)).add(chance, error)
     return list(groups.values()), count
 
 
-def _rounding_units_by_part(
+def _units_to_round_point_and_value(
     problem: Any, estimates: Sequence[tuple[Any, Any]]
 ) -> tuple[float, float]:
     """Return the units, at most 1, in which points and estimates are rounded to group them.

@@ -15,7 +15,7 @@ from pfbench.verification.statements.setting import (
     StatementCheck,
     check_signature,
     enumerate_outcomes,
-    iterate_problems,
+    iterate_titled_problems,
 )
 from pfbench.verification.subject import NotTestable, UnsupportedPoints
 from pfbench.verification.trial import Trial
@@ -107,7 +107,7 @@ class ExactCounts(StatementCheck):
     def _decide(self, trial: Trial) -> statistics.Evidence:
         parts: dict[str, statistics.Decision] = {}
         claimed: dict[str, float] = {}
-        for name, problem in iterate_problems(trial):
+        for name, problem in iterate_titled_problems(trial):
             for label, setting in self.settings.items():
                 case = setting.make_case(trial, problem)
                 right = self._compute_claimed_counts(case)

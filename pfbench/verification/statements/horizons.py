@@ -53,7 +53,7 @@ def decide_at_growing_horizons(
     if None in horizons or not horizons or not Verdict(evidence.decision.verdict).keeps_bound:
         return evidence
     first = max(T for horizon in horizons if horizon for T in horizon[1:])
-    seconds = _seconds_for_longer_horizons(trial)
+    seconds = _max_seconds_for_longer_horizons(trial)
     tried = _HorizonTests(check, seconds, {"": evidence.decision}, evidence.repetitions)
     groups, factor, late = split_instances_by_horizon_dependence(trial.claim), FACTOR, ""
     work, reached = [trial.coverage.work] * len(groups), [1] * len(groups)
@@ -166,7 +166,7 @@ def instances_that_differ_between_horizons(
     return replace(claim, instances=tuple(instances))
 
 
-def _seconds_for_longer_horizons(trial: Trial) -> float:
+def _max_seconds_for_longer_horizons(trial: Trial) -> float:
     """Return the number of seconds that the tests at longer horizons may take."""
     subject = trial.subject
     is_fault = type(subject) is not Subject or isinstance(subject.algorithm, Fault)

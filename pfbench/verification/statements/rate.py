@@ -15,7 +15,7 @@ from pfbench.verification import statistics
 from pfbench.verification.instances import Instance
 from pfbench.verification.statements import setting
 from pfbench.verification.statements.quantity import Quantity, as_function, count_calls_to_target
-from pfbench.verification.statistics import cap_at_holds_by_schedule as follows_from_schedule
+from pfbench.verification.statistics import cap_at_holds_by_schedule_alone as follows_from_schedule
 from pfbench.verification.trial import Trial
 
 EPSILON = "1/epsilon"

@@ -239,7 +239,7 @@ class StatementCheck:
 
     def iterate_cases_or_raise(self, trial: Trial) -> Iterator[MethodOnProblem]:
         """Yield the method on a problem of each instance; raise an error if it cannot run there."""
-        for _, problem in iterate_problems(trial):
+        for _, problem in iterate_titled_problems(trial):
             for setting in self.settings.values():
                 case = setting.make_case(trial, problem)
                 check_required_oracles(case)
@@ -341,7 +341,7 @@ def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, 
     return list(zip(trial.seeds(count, key), trial.seeds(count, f"{key} runs"), strict=True))
 
 
-def iterate_problems(trial: Trial) -> Iterator[tuple[str, Any]]:
+def iterate_titled_problems(trial: Trial) -> Iterator[tuple[str, Any]]:
     """Yield, for each instance of the claim, its title and one of its problems.
 
     A seed of the trial determines random data.

@@ -34,7 +34,7 @@ from pfbench.verification.statistics.parts import (
     cap_at_holds_by_own_constant as cap_at_holds_by_own_constant,
 )
 from pfbench.verification.statistics.parts import (
-    cap_at_holds_by_schedule as cap_at_holds_by_schedule,
+    cap_at_holds_by_schedule_alone as cap_at_holds_by_schedule_alone,
 )
 from pfbench.verification.statistics.parts import combine_all as combine_all
 from pfbench.verification.statistics.parts import combine_with_conditions as combine_with_conditions

@@ -154,10 +154,10 @@ def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE
     if values.ndim != 1 or values.size == 0:
         raise InputError("samples must be a list of numbers, one per run.")
     ratios = means.normalise_samples(values, check_real("bound", bound, above=0))
-    return _decide_mean_ratio(ratios, check_real("upper", upper, above=1))
+    return _decide_mean_at_most_one(ratios, check_real("upper", upper, above=1))
 
 
-def _decide_mean_ratio(ratios: means.Array, max_ratio: float) -> Decision:
+def _decide_mean_at_most_one(ratios: means.Array, max_ratio: float) -> Decision:
     """Decide whether ratios of samples to their bounds have a mean of at most 1."""
     largest = max(0.0, float(means.log_e_values(ratios, 1.0).max()))
     limits = means.sequential_limits(ratios, means.CONFIDENCE, max_ratio)
@@ -394,6 +394,6 @@ def decide_mean_sequentially(
         clear = means.upper_limit(ratios, means.CONFIDENCE) <= 1
         if not (clear or samples.size == limit or rejects(means.log_e_values(ratios, 1.0).max())):
             continue
-        decision = _decide_mean_ratio(ratios, means.RANGE)
+        decision = _decide_mean_at_most_one(ratios, means.RANGE)
         if decision.verdict != Verdict.INCONCLUSIVE or samples.size == limit:
             return decision, samples

@@ -11,7 +11,7 @@ _CONDITION = "condition "
 _NEVER_NEAR = ("by_schedule", "by_own_constant")
 
 
-def cap_at_holds_by_schedule(part: Decision) -> Decision:
+def cap_at_holds_by_schedule_alone(part: Decision) -> Decision:
     """Cap a decision at *holds*, because the schedule alone determines the measured result.
 
     `measured` gets "by_schedule": True.

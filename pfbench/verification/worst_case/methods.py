@@ -212,14 +212,16 @@ class EstimatedPath:
             yield State(x, x, g)
 
 
-def _error_of_last_estimate(ask: Any, states: list[State]) -> Iterator[Any]:
+def _error_vector_of_last_estimate(ask: Any, states: list[State]) -> Iterator[Any]:
     """Yield the error g - grad f(x) of the last gradient estimate g."""
     yield states[-1].estimate - ask.gradient(states[-1].at)
 
 
 def _error(path: EstimatedPath, n: int, L: float, **options: Any) -> float:
     inner = FunctionClass(n=n, L=L, delta=math.inf)
-    return _solve(path, inner, "mean", measure=_error_of_last_estimate, max_answers=200, **options)
+    return _solve(
+        path, inner, "mean", measure=_error_vector_of_last_estimate, max_answers=200, **options
+    )
 
 
 def svrg_error(N: int, L: float = 1.0) -> float:

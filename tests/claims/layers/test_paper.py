@@ -29,7 +29,7 @@ def test_the_joint_smoothness_of_the_positive_quadratic():
 
 
 def test_own_steps_multiply_f():
-    evidence = joint_smoothness.check_growth_by_own_layer_steps(trial(joint_smoothness.OWN_STEPS))
+    evidence = joint_smoothness.check_value_growth_by_layer_steps(trial(joint_smoothness.OWN_STEPS))
     assert [round(factor, 9) for factor in evidence.decision.measured.values()] == [1.0, 4.0, 16.0]
 
 

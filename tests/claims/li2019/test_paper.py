@@ -32,7 +32,7 @@ from pfbench.claims.li2019.theorem2 import (
     THM2,
     VARIANCE,
     batch_size,
-    decide_outer_mean_variances,
+    decide_variance_by_outer_iteration,
     variance_bound,
 )
 from pfbench.problems.matrix_regression import MatrixRegression
@@ -174,7 +174,7 @@ def test_the_variance_is_that_of_the_definition():
     """With a batch of one the mean of the ratios is the variance of one draw over its bound."""
     tested = from_quadratic(interior_of_l2_ball(np.random.default_rng(1), 8, 2.0))
     problem, m, runs = tested.problem, 7, 400
-    parts = decide_outer_mean_variances(trial(VARIANCE), "x", tested, 1, runs, batch=m)
+    parts = decide_variance_by_outer_iteration(trial(VARIANCE), "x", tested, 1, runs, batch=m)
     measured = parts["x, t=1"].measured["ratio"]
     exact, snapshot = np.zeros((runs, tested.inner_iterations)), problem.start()
     for i, seed in enumerate(trial(VARIANCE).seeds(runs, "x")):
@@ -196,7 +196,9 @@ def test_the_variance_is_that_of_the_definition():
 def test_small_batches_break_the_bound_of_the_variance():
     tested = from_quadratic(interior_of_l2_ball(trial(VARIANCE).rng("problems"), 128, 25.0))
     for m in (10, 100):
-        parts = decide_outer_mean_variances(trial(VARIANCE), f"m={m}", tested, 3, 12, batch=m)
+        parts = decide_variance_by_outer_iteration(
+            trial(VARIANCE), f"m={m}", tested, 3, 12, batch=m
+        )
         assert {part.verdict for part in parts.values()} == {"violated"}
         assert max(part.measured["ratio"] for part in parts.values()) > 10.0
 

@@ -38,7 +38,7 @@ def test_the_momentum_reaches_the_end_of_its_slope_just_then(N):
     """With that much room all N mappings are g; with 1 % less one of them is not."""
     for room, least in ((1.0 + 1e-9, 0.999999), (0.99, None)):
         problem = make_quadratic_linear_along_box(
-            1.0, room * gradient_mapping.distance_with_momentum(N) / 2.0, 1e4
+            1.0, room * gradient_mapping.distance_covered_with_momentum(N) / 2.0, 1e4
         )
         g = float(np.linalg.norm(problem.gradient(problem.start())))
         sizes = []

@@ -258,7 +258,7 @@ def test_a_file_has_one_study_or_several(tmp_path):
     assert len(spec.runs()) == 1 + 2 * 2 * 2
     assert {run.memory_limit for run in rows.runs()} == {2 * GIGABYTE}
     assert {run.budget.lo for run in rows.runs()} == {100, 1000}
-    run = rows.all_plans(rows.problems[1], rows.algorithms[0], rows.settings[0])[1]
+    run = rows.all_target_plans(rows.problems[1], rows.algorithms[0], rows.settings[0])[1]
     assert (run.seed, run.problem) == (1, f"{SMALL[:-1]},seed=3]")
     assert run.algorithm == "nfwu-sg[batch=5,iterations=8,step=0.1]"
 

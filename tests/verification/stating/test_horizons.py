@@ -245,11 +245,11 @@ def test_where_the_clock_ends_it_the_reason_says_so(monkeypatch):
 
 def test_a_claim_of_a_file_has_more_time_than_one_of_the_catalogue():
     trial = Trial(mean())
-    assert horizons._seconds_for_longer_horizons(trial) == horizons.SHORT
+    assert horizons._max_seconds_for_longer_horizons(trial) == horizons.SHORT
     own = replace(trial, claim=replace(mean(), user_source=object()))
-    assert horizons._seconds_for_longer_horizons(own) == horizons.SECONDS["quick"]
+    assert horizons._max_seconds_for_longer_horizons(own) == horizons.SECONDS["quick"]
     assert (
-        horizons._seconds_for_longer_horizons(replace(own, effort="full"))
+        horizons._max_seconds_for_longer_horizons(replace(own, effort="full"))
         == horizons.SECONDS["full"]
     )
     assert Verdict.HOLDS.keeps_bound
