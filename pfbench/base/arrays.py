@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+LowerUpper = tuple[float, float]
+"""A lower and an upper bound of a number."""
 
 _PART = 1 << 17
 """Maximum length of a chunk in a computation that would otherwise need a temporary array."""

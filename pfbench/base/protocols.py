@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, LowerUpper
 from pfbench.base.constants import Constants
 from pfbench.base.sample import Indices
 from pfbench.base.state import Point as Point
@@ -139,7 +139,7 @@ class FeasibleSet(Protocol):
     def lo(self, g: Any) -> Point:
         """Return a vertex v that minimises <g, v>."""
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return certified lower and upper bounds of the minimum of <g, v> over v in the set."""
 
     def project(self, y: Any) -> Any:
@@ -230,7 +230,7 @@ class Problem(Protocol):
     def value(self, x: Point) -> float:
         """Return f(x)."""
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return certified bounds of the minimum of <g, v> over v in the feasible set."""
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:

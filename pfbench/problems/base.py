@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, Integers, chunk_slices
+from pfbench.base.arrays import Floats, Integers, LowerUpper, chunk_slices
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
@@ -290,7 +290,7 @@ class FiniteSum(IndexSampling, ABC):
             return self.norm.lo_zero_if_undetermined(g)
         return self.set.lo(g)
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return certified lower and upper bounds of min <g, v> over the set that `lo` searches."""
         if self.norm is not None and not self.is_bounded:
             return self.norm.minimum(g)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats, Integers, LowerUpper
 from pfbench.base.checks import check_choice, check_finite_array, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -267,7 +267,7 @@ class RobustMatrixRecovery(FiniteSum):
             )
         return x.entry_view()
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return certified (lower, upper) bounds of the minimum of <g, v> over the ball."""
         return self.set.minimum(self.as_operator(g))
 

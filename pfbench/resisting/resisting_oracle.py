@@ -144,7 +144,7 @@ class ResistingOracle(CountingBackend):
     def _gradient(self, x: Floats) -> Floats:
         """Return the gradient at x; first draw a new direction if the answer needs one."""
         x = self._vector(x)
-        y, slopes, exchange = self._record_point_coordinates(x), np.empty(self.T), self._exchange
+        y, slopes, exchange = self._record_chain_coordinates(x), np.empty(self.T), self._exchange
         chain.write_chain_gradient(y, slopes)
         if exchange.direction_draw_count < self.T and slopes[exchange.direction_draw_count] != 0.0:
             exchange.draw_next_direction(self._rng)
@@ -164,7 +164,7 @@ class ResistingOracle(CountingBackend):
         x = self._vector(x)
         weight = self._weight_towards_last_vertex(x)
         if weight is None:
-            y, location = self._record_point_coordinates(x), {"point": x}
+            y, location = self._record_chain_coordinates(x), {"point": x}
         else:
             assert self._query is not None
             assert self._vertex is not None
@@ -205,7 +205,7 @@ class ResistingOracle(CountingBackend):
         for x in (state.x, state.at, state.output):
             if x is not None:
                 x = self._vector(x)
-                self._record_point_coordinates(x)
+                self._record_chain_coordinates(x)
                 self._record_answer("yield", x)
                 self._record("yield", point=x)
 
@@ -216,7 +216,7 @@ class ResistingOracle(CountingBackend):
 
         Directions that are not drawn yet are orthogonal to such a point.
         """
-        y, slopes = self._record_point_coordinates(x), np.empty(self.T)
+        y, slopes = self._record_chain_coordinates(x), np.empty(self.T)
         chain.write_chain_gradient(y, slopes)
         square, radius = float(x @ x) / self.mu**2, self.set.radius / self.mu
         return self._height * ball_gap(square, y, slopes, radius)
@@ -235,7 +235,7 @@ class ResistingOracle(CountingBackend):
 
     # --- inside -------------------------------------------------------------------------------
 
-    def _record_point_coordinates(self, x: Floats) -> Floats:
+    def _record_chain_coordinates(self, x: Floats) -> Floats:
         """Add x to the span of queries; return <v, x>/scale for each direction v of the chain."""
         key = fingerprint(x)
         y = self._coordinates.get(key)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.base.arrays import Floats, norm
+from pfbench.base.arrays import Floats, LowerUpper, norm
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.errors import DivergedError
 from pfbench.base.parameters import parameter
@@ -99,7 +99,7 @@ class Simplex(VectorSet):
         g = as_possibly_nonfinite_gradient(g, self.shape)
         return self._fill_vector(check_extreme_entry_is_finite(g, int(np.argmin(g))), self.radius)
 
-    def minimum(self, g: Floats) -> tuple[float, float]:
+    def minimum(self, g: Floats) -> LowerUpper:
         """Return equal lower and upper bounds of the minimum of <g, v>: radius * min_i g_i."""
         value = self.radius * float(check_gradient(g, self.shape).min())
         return value, value
@@ -147,7 +147,7 @@ class L1Ball(VectorSet, NormBall):
         index = check_extreme_entry_is_finite(g, int(np.argmax(np.abs(g))))
         return self._fill_vector(index, -math.copysign(self.radius, g[index]))
 
-    def minimum(self, g: Floats) -> tuple[float, float]:
+    def minimum(self, g: Floats) -> LowerUpper:
         """Return equal lower and upper bounds of the minimum of <g, v>: -radius * max_i |g_i|."""
         value = -self.radius * float(np.abs(check_gradient(g, self.shape)).max())
         return value, value
@@ -191,7 +191,7 @@ class L2Ball(VectorSet, NormBall):
         scaled = g / largest
         return (-self.radius / norm(scaled)) * scaled
 
-    def minimum(self, g: Floats) -> tuple[float, float]:
+    def minimum(self, g: Floats) -> LowerUpper:
         """Return equal lower and upper bounds of the minimum of <g, v>: -radius * |g|_2."""
         g = check_gradient(g, self.shape)
         largest = float(np.abs(g).max())
@@ -246,7 +246,7 @@ class LinfBall(VectorSet, NormBall):
         """Return -radius * sgn(g), with 0 in the entries where g is 0."""
         return np.asarray(-self.radius * np.sign(check_gradient(g, self.shape)))
 
-    def minimum(self, g: Floats) -> tuple[float, float]:
+    def minimum(self, g: Floats) -> LowerUpper:
         """Return equal lower and upper bounds of the minimum of <g, v>: -radius * |g|_1."""
         value = -self.radius * float(np.abs(check_gradient(g, self.shape)).sum())
         return value, value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, Integers, as_read_only
+from pfbench.base.arrays import Floats, Integers, LowerUpper, as_read_only
 from pfbench.base.checks import check_real
 from pfbench.base.errors import DivergedError, InputError, RefusedError
 from pfbench.base.parameters import Parameter, collect_declared_parameters
@@ -181,7 +181,7 @@ class ConvexBody(ArrayDataclass, ABC):
             If g has NaN or infinite entries.
         """
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return lower and upper bounds, equal by default, of the minimum of <g, v> over the set.
 
         Raises

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats, Integers, LowerUpper
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
@@ -122,7 +122,7 @@ class GroupLassoBall(VectorSet):
         factor = -self.radius / math.sqrt(float(norms[best]))
         return np.where(self._labels == best, factor * scaled, 0.0)
 
-    def minimum(self, g: Floats) -> tuple[float, float]:
+    def minimum(self, g: Floats) -> LowerUpper:
         """Return equal lower and upper bounds of the minimum of <g, v> over the ball, in O(d).
 
         The minimum is -radius times the largest Euclidean norm of a group of g.

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, LowerUpper
 from pfbench.sets.body import check_gradient, is_point
 from pfbench.sets.norms import NormBall, NormProduct
 
@@ -68,7 +68,7 @@ class _WeightedLayers(NormProduct):
         """Return a minimiser of <g, v> over the ball; entries that g does not determine are 0."""
         return self._minimise(g, lambda ball, block: ball.lo_zero_if_undetermined(block))
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return equal lower and upper bounds of min <g, v>, which is minus the dual norm of g."""
         sizes = self._dual_layer_norms(g)
         value = -float(sizes @ self._maximising_weights(sizes))

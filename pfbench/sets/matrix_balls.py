@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import scipy
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, LowerUpper
 from pfbench.base.arrays import norm as euclidean
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.parameters import check_field_values, integer, one_of_values, parameter
@@ -123,7 +123,7 @@ class SpectralBall(MatrixBall, NormBall):
         retained = s > s[0] * max(self.shape) * np.finfo(np.float64).eps
         return np.asarray(-self.radius * (u[:, retained] @ vt[retained]))
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return equal lower and upper bounds of min <g, v>: -radius times g's nuclear norm."""
         scaled, exponent = scale_to_unit(check_gradient(g, self.shape))
         total = float(scipy.linalg.svdvals(scaled, check_finite=False).sum())
@@ -175,7 +175,7 @@ class RowBall(MatrixBall):
             self._flat_ball.lo(self._concatenate_rows(check_gradient(g, self.shape)))
         )
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return equal lower and upper bounds of the minimum of <g, v> over the ball.
 
         The minimum is -radius times the largest norm of a row of g.
@@ -251,7 +251,7 @@ class MaxRowBall(MatrixBall, NormBall):
         """Return -radius * g_i/|g_i| in each row i, and 0 in rows with g_i = 0."""
         return np.asarray(-self.radius * self._unit_rows(check_gradient(g, self.shape))[0])
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return equal lower and upper bounds of the minimum of <g, v> over the ball.
 
         The minimum is -radius times the sum of the norms of the rows of g.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, LowerUpper
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import DelegatedAttribute
 from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_point
@@ -153,7 +153,7 @@ class EntrywiseBall(NormBall):
             self.shape
         )
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return (lower, upper) bounds of the minimum of <g, v> over the ball."""
         return self.ball.minimum(check_gradient(g, self.shape).ravel())
 
@@ -270,7 +270,7 @@ class NormProduct(NormBall):
             ball.lo_zero_if_undetermined(block) for ball, block in pairs
         )
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return (lower, upper) bounds of the minimum of <g, v> over the product of balls.
 
         The exact minimum is minus the sum of rho_l |g_l|_* over the blocks l. Both bounds equal it

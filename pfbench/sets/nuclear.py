@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, LowerUpper
 from pfbench.base.checks import check_real
 from pfbench.base.errors import DivergedError, InputError, RefusedError
 from pfbench.points import FactoredMatrix, Pattern, RankOne
@@ -81,7 +81,7 @@ class NuclearBall(MatrixBall, NormBall):
         u, v = _leading_pair(operator.dense())
         return RankOne(u, v, -self.radius, _pattern_or_none(operator))
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return lower and upper bounds of min <g, v>, which is -radius times g's spectral norm.
 
         For up to 250 000 entries, both bounds are exact up to

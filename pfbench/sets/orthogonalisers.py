@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, LowerUpper
 
 Coefficients = Sequence[tuple[float, float, float]]
 """The triples (a, b, c) of the steps, in order; empty for exact orthogonalisation."""
@@ -75,9 +75,7 @@ def map_singular_values(coefficients: Coefficients, s: Floats) -> Floats:
     return s
 
 
-def certify_interval(
-    coefficients: Coefficients, low: float, high: float = 1.0
-) -> tuple[float, float]:
+def certify_interval(coefficients: Coefficients, low: float, high: float = 1.0) -> LowerUpper:
     """Return the interval of values to which an orthogonaliser maps [low, high].
 
     The image under each step is that of the ends and of the critical points between them. So the

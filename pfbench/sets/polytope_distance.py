@@ -6,15 +6,13 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, LowerUpper
 
 _WEIGHT = 1e-13
 """Weight at or below which an atom is dropped."""
 
 
-def hull_distance_bounds(
-    lo: Callable[[Floats], Floats], x: Floats, enough: float
-) -> tuple[float, float]:
+def hull_distance_bounds(lo: Callable[[Floats], Floats], x: Floats, enough: float) -> LowerUpper:
     """Return proved bounds (lower, upper) of the distance of x to the hull of `lo`'s vertices.
 
     Both are proved: the upper bound by a point of the hull, the lower one by a separating

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats, Integers, LowerUpper
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.parameters import parameter
 from pfbench.points import RankOne
@@ -135,7 +135,7 @@ class Spectrahedron(ConvexBody):
         u = _smallest_eigenvector(_check_symmetric(scale_to_unit(check_gradient(g, self.shape))[0]))
         return RankOne(u, u, self.radius)
 
-    def minimum(self, g: Any) -> tuple[float, float]:
+    def minimum(self, g: Any) -> LowerUpper:
         """Return certified bounds of min <g, v>, which is radius times g's smallest eigenvalue.
 
         The upper bound is a Rayleigh quotient. The lower bound mu is proved by a successful

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.arrays import Floats, maximum_nan_as_infinity
+from pfbench.base.arrays import Floats, LowerUpper, maximum_nan_as_infinity
 from pfbench.testing.failure_messages import Layers, describe_first_non_finite, fail, format_call
 from pfbench.testing.steppers import Stepper
 
@@ -152,7 +152,7 @@ class MomentumBasisDirection:
     upper: float
 
     @property
-    def step_diagonal_range(self) -> tuple[float, float]:
+    def step_diagonal_range(self) -> LowerUpper:
         """Range of u_i' O v_i for the update O and the momentum's singular vectors u_i, v_i."""
         return float(self.diagonal.min()), float(self.diagonal.max())
 

@@ -14,7 +14,7 @@ from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.statements.bound import Bound
 from pfbench.verification.statements.quantity import as_function, is_count
 from pfbench.verification.statements.setting import Given
-from pfbench.verification.statistics import Evidence, best_if_all_hold
+from pfbench.verification.statistics import Evidence, best_if_all_hold_else_worst
 from pfbench.verification.subject import ClaimBroken, NotTestable
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import QUANTITIES, Scaling, Unit, is_float, rescale_constants
@@ -52,7 +52,7 @@ def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
         runs += result.repetitions
         if result.decision.verdict == Verdict.VIOLATED:
             parts = {"": replace(evidence.decision, test_count=tests), str(by): result.decision}
-            return replace(evidence, decision=best_if_all_hold(parts), repetitions=runs)
+            return replace(evidence, decision=best_if_all_hold_else_worst(parts), repetitions=runs)
         tests += result.decision.test_count
     reason = (
         f"The bound is not homogeneous ({units.description}), but holds in the units that were tried: "  # noqa: E501

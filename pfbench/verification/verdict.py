@@ -170,7 +170,7 @@ def _run_check(trial: Trial) -> Evidence:
     if claim.user_source is None:
         return recheck_inhomogeneous_bound(trial, claim.check(trial))
     try:
-        getattr(claim.check, "check", _check_method_and_instances)(trial)
+        getattr(claim.check, "check_testable", _check_method_and_instances)(trial)
         return recheck_inhomogeneous_bound(trial, claim.check(trial))
     except (ClaimBroken, NotTestable):
         raise

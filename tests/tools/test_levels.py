@@ -49,7 +49,7 @@ def test_every_rule_of_the_package_is_simulated():
         or name in ("decide_mean_sequentially", "fit_exponent")
     }
     combine = {
-        "best_if_all_hold",
+        "best_if_all_hold_else_worst",
         "combine_all",
         "cap_at_holds_by_own_constant",
         "cap_at_holds_by_schedule_alone",

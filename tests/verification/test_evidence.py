@@ -4,7 +4,7 @@ import pytest
 
 from pfbench.verification.statistics import (
     Decision,
-    best_if_all_hold,
+    best_if_all_hold_else_worst,
     cap_at_holds_by_own_constant,
     cap_at_holds_by_schedule_alone,
     combine_all,
@@ -35,7 +35,7 @@ def joined(join, *verdicts):
 )
 def test_all_must_hold_and_across_families_one_may_bind(verdicts, all_verdict, across_verdict):
     assert joined(combine_all, *verdicts) == all_verdict
-    assert joined(best_if_all_hold, *verdicts) == across_verdict
+    assert joined(best_if_all_hold_else_worst, *verdicts) == across_verdict
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_p_value_is_corrected_for_all_tests_at_every_depth():
     assert outer.corrected_p_value == pytest.approx(3e-3)
     assert combine_all({"a": decided("holds", p_value=0.8), "b": inner}).corrected_p_value == 3e-3
     many = {str(k): decided("holds", p_value=0.5) for k in range(5)}
-    assert best_if_all_hold(many).corrected_p_value == 1.0
+    assert best_if_all_hold_else_worst(many).corrected_p_value == 1.0
 
 
 def test_without_chance_there_is_no_p_value():
@@ -94,13 +94,15 @@ def test_across_families_the_tightest_is_named():
         "b": decided("within-10", 0.9),
         "c": decided("holds", 0.05),
     }
-    decision = best_if_all_hold(parts)
+    decision = best_if_all_hold_else_worst(parts)
     assert decision.tight_on == {"b": 0.9}
     assert decision.reason == "b: it within-10."
 
 
 def test_of_a_sum_every_term_is_named_with_its_instance():
-    first = best_if_all_hold({"chain": decided("within-10", 0.7), "easy": decided("holds", 0.01)})
+    first = best_if_all_hold_else_worst(
+        {"chain": decided("within-10", 0.7), "easy": decided("holds", 0.01)}
+    )
     decision = combine_with_conditions(
         {"n": first, "": decided("within-10", 0.2)}, {"(9)": decided("within-10", 1.0)}
     )
@@ -121,7 +123,7 @@ def test_what_could_not_come_out_otherwise_makes_nothing_tight(never, mark):
     assert never(decided("violated")).verdict == "violated"
     both = combine_all({"a": part, "b": decided("within-10")})
     assert (both.verdict, both.measured[mark]) == ("holds", True)
-    best = best_if_all_hold({"a": part, "b": decided("within-10", 0.4)})
+    best = best_if_all_hold_else_worst({"a": part, "b": decided("within-10", 0.4)})
     assert (best.verdict, best.tight_on) == ("within-10", {"b": 0.4})
     assert mark not in best.measured
     assert mark not in combine_with_conditions({"b": decided("holds")}, {"a": part}).measured

@@ -34,7 +34,12 @@ from pfbench.verification.instruments.normed_quadratics import (
 )
 from pfbench.verification.statements import path_mean
 from pfbench.verification.statements.each_instance import check_each_instance
-from pfbench.verification.statistics import Decision, best_if_all_hold, combine_all, decide_exact
+from pfbench.verification.statistics import (
+    Decision,
+    best_if_all_hold_else_worst,
+    combine_all,
+    decide_exact,
+)
 from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 # --- the schedule and the bounds ------------------------------------------------------------------
@@ -119,7 +124,7 @@ def check_bounds(trial: Trial) -> Evidence:
             )
         if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
             break
-    return Evidence(best_if_all_hold(parts), {"ratio": 1.0}, runs)
+    return Evidence(best_if_all_hold_else_worst(parts), {"ratio": 1.0}, runs)
 
 
 def _ratio_of_corrected_to_printed_bound(**arguments: float) -> float:

@@ -226,7 +226,7 @@ def check_local_gap_bound(trial: Trial) -> Evidence:
             parts[f"{name}, {seed}"] = _decide_gap_bound(trial, problem, lambda x: True)
         well = WELL(rng, d=d)
         parts[f"double well, {seed}"] = _decide_gap_bound(trial, well, well.is_convex_near)
-    return Evidence(statistics.best_if_all_hold(parts), {"ratio": 1.0}, len(parts))
+    return Evidence(statistics.best_if_all_hold_else_worst(parts), {"ratio": 1.0}, len(parts))
 
 
 def _decide_gap_bound(

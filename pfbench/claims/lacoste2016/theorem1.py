@@ -223,7 +223,7 @@ def check_gap_rate(trial: Trial) -> Evidence:
             statistics.make_fit_function(1.0 / targets, rows), 2.0, seeds=first
         )
     runs = len(calls) + sum(len(rows.computed) for rows in full_list.values())
-    return Evidence(statistics.best_if_all_hold(parts), {"exponent": 2.0}, runs)
+    return Evidence(statistics.best_if_all_hold_else_worst(parts), {"exponent": 2.0}, runs)
 
 
 def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:

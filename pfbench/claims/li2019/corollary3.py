@@ -11,7 +11,7 @@ from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, ClaimBroken, Evidence, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments import quadratics
-from pfbench.verification.statistics import best_if_all_hold, decide_inequality
+from pfbench.verification.statistics import best_if_all_hold_else_worst, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
 
@@ -64,7 +64,7 @@ def check_inner_gap_bound(trial: Trial) -> Evidence:
             parts[f"{name}, N={N}"] = decide_inequality(
                 _inner_gap_to_bound_ratios(trial, problem, N)
             )
-    return Evidence(best_if_all_hold(parts), {"ratio": 1.0}, len(parts))
+    return Evidence(best_if_all_hold_else_worst(parts), {"ratio": 1.0}, len(parts))
 
 
 def _inner_gap_to_bound_ratios(

@@ -14,7 +14,7 @@ from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
-    best_if_all_hold,
+    best_if_all_hold_else_worst,
     cap_at_holds_by_own_constant,
     decide_inequality,
 )
@@ -71,7 +71,9 @@ def check_restricted_curvature(trial: Trial) -> Evidence:
             )
             parts[f"{name}, d={d}, n/d={ratio}"] = decide_inequality([c / MOST for c in needed])
     return Evidence(
-        cap_at_holds_by_own_constant(best_if_all_hold(parts)), {"c": MOST, "ratio": 1.0}, len(parts)
+        cap_at_holds_by_own_constant(best_if_all_hold_else_worst(parts)),
+        {"c": MOST, "ratio": 1.0},
+        len(parts),
     )
 
 

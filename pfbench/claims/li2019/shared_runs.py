@@ -22,7 +22,7 @@ from pfbench.verification import (
 )
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.quadratics import KnownQuadratic
-from pfbench.verification.statistics import Decision, best_if_all_hold, decide_inequality
+from pfbench.verification.statistics import Decision, best_if_all_hold_else_worst, decide_inequality
 
 STRONG = "restricted strong convexity with sigma_hat > 0"
 """Assumption of every theorem of the paper."""
@@ -213,7 +213,7 @@ def decide_exact_count(measured: int, claimed: int) -> Decision:
 
 def combine_with_largest_ratio(parts: Mapping[str, Decision]) -> Decision:
     """Combine the decisions on several instances, and report the largest of their ratios."""
-    joined = best_if_all_hold(parts)
+    joined = best_if_all_hold_else_worst(parts)
     ratio = max(part.measured["ratio"] for part in parts.values())
     measured = {"checks": float(len(parts)), "ratio": ratio}
     return replace(joined, measured=measured)

@@ -12,7 +12,7 @@ from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments.quadratics import KnownQuadratic
-from pfbench.verification.statistics import best_if_all_hold, decide_inequality
+from pfbench.verification.statistics import best_if_all_hold_else_worst, decide_inequality
 from pfbench.verification.units import CURVATURE, LENGTH, NUMBER, formula
 
 # --- the instances --------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ def check_distance_at_small_gaps(trial: Trial) -> Evidence:
                 reached[name] = decide_inequality([gap])
                 distances[name] = decide_inequality([ratio / 4.0 for ratio in ratios])
     return Evidence(
-        best_if_all_hold(
+        best_if_all_hold_else_worst(
             {
                 "distance": shared_runs.combine_with_largest_ratio(distances),
                 "reached": shared_runs.combine_with_largest_ratio(reached),

@@ -31,7 +31,9 @@ def check_gap(trial: Trial) -> Evidence:
         name: shared_runs.decide_halving(trial, problem, T) for name, problem in tested.items()
     }
     return Evidence(
-        statistics.best_if_all_hold(parts), {"ratio": 1.0, "outer iterations": T}, len(parts)
+        statistics.best_if_all_hold_else_worst(parts),
+        {"ratio": 1.0, "outer iterations": T},
+        len(parts),
     )
 
 
@@ -163,8 +165,8 @@ def check_lo(trial: Trial) -> Evidence:
         second[f"steep vertex of the simplex, T={T}"] = statistics.decide_inequality([ratio])
     growth, runs = _decide_lo_growth(trial)
     parts = {
-        "first term": statistics.best_if_all_hold(first),
-        "second term": statistics.best_if_all_hold(second),
+        "first term": statistics.best_if_all_hold_else_worst(first),
+        "second term": statistics.best_if_all_hold_else_worst(second),
         "growth": growth,
     }
     claimed = {"ratio": 1.0, "exponent of 1/epsilon": 1.0}

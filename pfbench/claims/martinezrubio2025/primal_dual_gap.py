@@ -32,7 +32,7 @@ from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments import indefinite
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.instruments.quadratics import face_of_l1_ball, make_interval_quadratic
-from pfbench.verification.statistics import best_if_all_hold, decide_inequality
+from pfbench.verification.statistics import best_if_all_hold_else_worst, decide_inequality
 from pfbench.verification.units import VALUE, Formula, formula
 
 
@@ -163,7 +163,7 @@ def check_gaps(
                 values = ratios.setdefault(f"{label}, {start}, {name}", [])
                 values.append(gap / bound(c.L_f, c.D, t))
     parts = {name: decide_inequality(some) for name, some in ratios.items()}
-    return Evidence(best_if_all_hold(parts), {"ratio": 1.0}, len(trial.claim.instances))
+    return Evidence(best_if_all_hold_else_worst(parts), {"ratio": 1.0}, len(trial.claim.instances))
 
 
 def _formulas(bounds: Bounds) -> tuple[Formula, ...]:

@@ -29,7 +29,7 @@ from pfbench.sets.norms import LmoQuality
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import least_squares, parabola
 from pfbench.verification.statements import path_mean
-from pfbench.verification.statistics import Decision, best_if_all_hold
+from pfbench.verification.statistics import Decision, best_if_all_hold_else_worst
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
 
 BETAS = (0.0, 0.5, 0.9)
@@ -115,7 +115,7 @@ def check_bounds(trial: Trial) -> Evidence:
         runs += count
         if any(part.verdict == Verdict.VIOLATED for part in decisions.values()):
             break
-    return Evidence(best_if_all_hold(parts), {"ratio": 1.0}, runs)
+    return Evidence(best_if_all_hold_else_worst(parts), {"ratio": 1.0}, runs)
 
 
 def _check_instance(

@@ -72,7 +72,9 @@ def check_logarithmic_calls(trial: Trial) -> Evidence:
             x, calls_to_reduce(trial, instance(), _LOGARITHMIC, 1e-3), least_decades=0.9
         )
         parts[f"LO in ln(1/epsilon): {instance.name}"] = statistics.decide_exponent(fit, 1.0)
-    return Evidence(statistics.best_if_all_hold(parts), dict.fromkeys(parts, 1.0), len(parts))
+    return Evidence(
+        statistics.best_if_all_hold_else_worst(parts), dict.fromkeys(parts, 1.0), len(parts)
+    )
 
 
 def check_zigzag_calls(trial: Trial) -> Evidence:

@@ -14,7 +14,7 @@ from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.condg_call import CondgCall, max_calls
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, spread_on_simplex
-from pfbench.verification.statistics import best_if_all_hold, decide_inequality
+from pfbench.verification.statistics import best_if_all_hold_else_worst, decide_inequality
 from pfbench.verification.units import NUMBER, STEP, VALUE, formula, power_product
 
 CERTAIN = 1e-6
@@ -123,7 +123,7 @@ def check_ratio(trial: Trial, *, ratio: Measured, options: tuple[int, ...] = (1,
             ratios = [ratio(*run) for run in runs]
             parts[f"option {option}, {name}"] = decide_inequality(ratios, CERTAIN)
             calls += len(runs)
-    return Evidence(best_if_all_hold(parts), {"ratio": 1.0}, calls)
+    return Evidence(best_if_all_hold_else_worst(parts), {"ratio": 1.0}, calls)
 
 
 # --- the claims -----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
     SeedRows,
-    best_if_all_hold,
+    best_if_all_hold_else_worst,
     combine_with_conditions,
     decide_equality,
     decide_exponent,
@@ -176,7 +176,8 @@ def check_means_and_exact_counts(
         runs += needed
     return Evidence(
         combine_with_conditions(
-            {"mean": best_if_all_hold(parts)}, {"count": best_if_all_hold(counts)}
+            {"mean": best_if_all_hold_else_worst(parts)},
+            {"count": best_if_all_hold_else_worst(counts)},
         ),
         {"ratio": 1.0},
         runs,

@@ -25,7 +25,7 @@ from pfbench.verification.criteria import MAPPING_SQ, complexity
 from pfbench.verification.instruments import indefinite
 from pfbench.verification.statistics import (
     Decision,
-    best_if_all_hold,
+    best_if_all_hold_else_worst,
     combine_all,
     combine_with_conditions,
     decide_exact,
@@ -167,7 +167,10 @@ def check_option1(trial: Trial) -> Evidence:
             )
     return Evidence(
         combine_with_conditions(
-            {"least": best_if_all_hold(decisions), "mean": best_if_all_hold(mean)},
+            {
+                "least": best_if_all_hold_else_worst(decisions),
+                "mean": best_if_all_hold_else_worst(mean),
+            },
             {"theta_md": _decide_all_zero(same)},
         ),
         {"ratio": 1.0, "|theta_md - theta|": 0.0},
@@ -207,7 +210,12 @@ def check_option2(trial: Trial) -> Evidence:
             average = float(np.average(squares, weights=weights))
             mean[label] = decide_inequality([average / option2_mean_bound(*existing)])
     return Evidence(
-        combine_all({"least": best_if_all_hold(decisions), "mean": best_if_all_hold(mean)}),
+        combine_all(
+            {
+                "least": best_if_all_hold_else_worst(decisions),
+                "mean": best_if_all_hold_else_worst(mean),
+            }
+        ),
         {"ratio": 1.0},
         len(decisions),
     )
@@ -255,7 +263,8 @@ def check_rate(trial: Trial) -> Evidence:
     }
     return Evidence(
         combine_with_conditions(
-            {"FO": best_if_all_hold(fo), "LO": best_if_all_hold(lo)}, {"|G|^2/eps": reached}
+            {"FO": best_if_all_hold_else_worst(fo), "LO": best_if_all_hold_else_worst(lo)},
+            {"|G|^2/eps": reached},
         ),
         claimed,
         len(lengths) + runs,

@@ -156,13 +156,13 @@ def check_rate(trial: Trial) -> Evidence:
     in_n = decide_call_exponent(sizes, by_size, "sfo_to_target", 2.0 / 3.0, first)
     output["all n"], grown = _decide_output_quality(trial, sizes)
     parts = {
-        "SFO, eps": statistics.best_if_all_hold(sfo),
+        "SFO, eps": statistics.best_if_all_hold_else_worst(sfo),
         "SFO, n": statistics.cap_at_holds_by_schedule_alone(in_n),
-        "LO, eps": statistics.best_if_all_hold(lo),
+        "LO, eps": statistics.best_if_all_hold_else_worst(lo),
     }
     return Evidence(
         statistics.combine_with_conditions(
-            parts, {"|G|^2/eps": statistics.best_if_all_hold(output)}
+            parts, {"|G|^2/eps": statistics.best_if_all_hold_else_worst(output)}
         ),
         {
             "exponent of 1/eps in SFO": 1.0,

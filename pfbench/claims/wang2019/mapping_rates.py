@@ -230,7 +230,7 @@ def check_rates(trial: Trial, cases: Sequence[RateCase]) -> Evidence:
             runs += count()
         for key, by_family in decided.items():
             name = key if len(cases) == 1 else f"{key}, n={form.n:g}"
-            parts[name] = statistics.best_if_all_hold(by_family)
+            parts[name] = statistics.best_if_all_hold_else_worst(by_family)
             claimed |= {f"{name}: {family}": exponents[key] for family in by_family}
     return Evidence(statistics.combine_all(parts), claimed, runs)
 

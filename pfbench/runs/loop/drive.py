@@ -283,7 +283,7 @@ class RunProgress:
         except (Exception, SystemExit, GeneratorExit) as error:
             self.error_location = locate_error(error)
             if self.strict and not (self.iterations or any(self.ledger.counts_array)):
-                self._raise_before_first_query(error)
+                self._raise_failed_before_first_query(error)
             statement = format_error(error)
             if isinstance(error, MemoryError):
                 statement = NO_MEMORY.format(statement)
@@ -294,7 +294,7 @@ class RunProgress:
             return Status.ERROR, f"the algorithm yielded a {type(state).__name__}, not a State"
         return state
 
-    def _raise_before_first_query(self, error: BaseException) -> None:
+    def _raise_failed_before_first_query(self, error: BaseException) -> None:
         """Raise `FailedBeforeFirstQuery`, unless the error is from an invalid oracle call."""
         if not is_raised_within(error, "oracles"):
             error_text = add_location(format_error(error), self.error_location)

@@ -295,7 +295,7 @@ def best_known(problem: str) -> tuple[float, str] | None:
     return on.best_known
 
 
-def problem_digest(problem: str) -> str:
+def problem_data_digest(problem: str) -> str:
     """Return the hash of the data of the problem that a text selects."""
     on, _ = _build_or_reuse(problem)
     return on.digest

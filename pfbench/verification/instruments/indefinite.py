@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, LowerUpper
 from pfbench.base.checks import check_finite_array, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
@@ -62,7 +62,7 @@ class ConvexHull:
         """Return the first vertex v that minimises <g, v>."""
         return np.array(self.vertices[int(np.argmin(self.vertices @ g))])
 
-    def minimum(self, g: Floats) -> tuple[float, float]:
+    def minimum(self, g: Floats) -> LowerUpper:
         """Return min <g, v> over the vertices v twice, as a lower and as an upper bound."""
         lower = float((self.vertices @ g).min())
         return lower, lower

@@ -141,7 +141,7 @@ class Bound(StatementCheck):
         decide = self._decide_every_run if in_every_run else self._decide_expectation
         parts, runs = decide(trial)
         combined = {name: _combine_labels(by_label) for name, by_label in parts.items()}
-        decision = statistics.best_if_all_hold(combined)
+        decision = statistics.best_if_all_hold_else_worst(combined)
         if is_count(self.quantity):
             decision = statistics.cap_at_holds_by_schedule_alone(decision)
         if self.has_own_constant:
@@ -151,7 +151,7 @@ class Bound(StatementCheck):
             decision = statistics.combine_with_conditions({"": decision}, conditions)
         return statistics.Evidence(decision, {"ratio": 1.0}, runs)
 
-    def check(self, trial: Trial) -> None:
+    def check_testable(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested.
 
         Raises

@@ -84,7 +84,7 @@ class IdentityCheck(setting.StatementCheck):
         claimed = {"difference": 0.0, "tolerance": self.tolerance}
         return statistics.Evidence(statistics.combine_all(parts), claimed, len(parts) * self.seeds)
 
-    def check(self, trial: Trial) -> None:
+    def check_testable(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
         for case in self.iterate_cases_or_raise(trial):
             setting.make_compared_method(self.other_method, self.other_parameters, case)
@@ -202,10 +202,12 @@ class Separation(setting.StatementCheck):
                 parts[name] = statistics.decide_inequality(np.array(rows(1)) / self.factor)
             runs += 2 * len(rows.computed)
         return statistics.Evidence(
-            statistics.best_if_all_hold(parts), {"calls over the other's": self.factor}, runs
+            statistics.best_if_all_hold_else_worst(parts),
+            {"calls over the other's": self.factor},
+            runs,
         )
 
-    def check(self, trial: Trial) -> None:
+    def check_testable(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
         for case in self.iterate_cases_or_raise(trial):
             setting.make_compared_method(self.other_method, self.other_parameters, case)

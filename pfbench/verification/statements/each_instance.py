@@ -6,7 +6,12 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
 from pfbench.verification.instances import Instance
-from pfbench.verification.statistics import Decision, Evidence, best_if_all_hold, decide_inequality
+from pfbench.verification.statistics import (
+    Decision,
+    Evidence,
+    best_if_all_hold_else_worst,
+    decide_inequality,
+)
 from pfbench.verification.trial import Trial
 
 Options = ParamSpec("Options")
@@ -27,7 +32,7 @@ RATIO: Claimed = {"ratio": 1.0}
 
 def check_each_instance(
     claimed: Claimed = RATIO,
-    combine: Callable[[Mapping[str, Decision]], Decision] = best_if_all_hold,
+    combine: Callable[[Mapping[str, Decision]], Decision] = best_if_all_hold_else_worst,
     *,
     repetitions: int | None = None,
 ) -> Callable[[Decide[Options]], Callable[Concatenate[Trial, Options], Evidence]]:
@@ -76,4 +81,4 @@ def check_ratios(
             measured = measure(trial, problem)
             ratios = [measured] if isinstance(measured, float) else [*measured]
             parts[instance.label] = decide_inequality(ratios)
-    return Evidence(best_if_all_hold(parts), RATIO, len(parts))
+    return Evidence(best_if_all_hold_else_worst(parts), RATIO, len(parts))

@@ -128,9 +128,9 @@ class ErrorLawCheck(setting.StatementCheck):
             parts[name] = self._decide_groups(case, groups)
             runs += count
         claimed = {"mean square over its law": 1.0}
-        return statistics.Evidence(statistics.best_if_all_hold(parts), claimed, runs)
+        return statistics.Evidence(statistics.best_if_all_hold_else_worst(parts), claimed, runs)
 
-    def check(self, trial: Trial) -> None:
+    def check_testable(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
         for case in self.iterate_cases_or_raise(trial):
             problem: Any = case.problem

@@ -122,7 +122,7 @@ class ExactCounts(StatementCheck):
                 claimed |= {f"{location}: {kind}": number for kind, number in right.items()}
         return statistics.Evidence(statistics.combine_all(parts), claimed, len(parts))
 
-    def check(self, trial: Trial) -> None:
+    def check_testable(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
         for case in self.iterate_cases_or_raise(trial):
             self._compute_claimed_counts(case)

@@ -14,7 +14,12 @@ from pfbench.verification.statements.setting import (
     ClaimSetting,
     adapt_instance_to_longer_horizon,
 )
-from pfbench.verification.statistics import Decision, Evidence, best_if_all_hold, is_doubtful
+from pfbench.verification.statistics import (
+    Decision,
+    Evidence,
+    best_if_all_hold_else_worst,
+    is_doubtful,
+)
 from pfbench.verification.subject import ClaimBroken, Subject
 from pfbench.verification.trial import Trial
 
@@ -80,7 +85,9 @@ def decide_at_growing_horizons(
             cost = work[0] * high / reached[0]
             tried.record_if_decided(name, replace(trial, horizon_multiple=high, claim=claim), cost)
     trial.coverage.horizons = tuple(first * f for f in factors) if len(factors) > 1 else ()
-    decision = best_if_all_hold(tried.parts) if len(tried.parts) > 1 else evidence.decision
+    decision = (
+        best_if_all_hold_else_worst(tried.parts) if len(tried.parts) > 1 else evidence.decision
+    )
     if min(reached) < max(reached):
         shortest = groups[reached.index(min(reached))]
         late += f" T <= {first * min(reached)}{name_instances(shortest)}."

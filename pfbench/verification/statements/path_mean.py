@@ -14,7 +14,12 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.status import Verdict
 from pfbench.sets.norms import LmoQuality
-from pfbench.verification.statistics import Decision, Evidence, best_if_all_hold, decide_inequality
+from pfbench.verification.statistics import (
+    Decision,
+    Evidence,
+    best_if_all_hold_else_worst,
+    decide_inequality,
+)
 from pfbench.verification.trial import Trial
 
 _LONGEST = 20_000
@@ -143,7 +148,7 @@ class IterateMeanBound:
             runs += measure_run.cache_info().currsize
             if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
                 break
-        return Evidence(best_if_all_hold(parts), {"ratio": 1.0}, runs)
+        return Evidence(best_if_all_hold_else_worst(parts), {"ratio": 1.0}, runs)
 
 
 def _parameter_names(bound: Callable[..., float]) -> tuple[str, ...]:

@@ -117,7 +117,7 @@ class RateCheck(setting.StatementCheck):
 
             parts[name] = statistics.decide_exponent(fit, self.exponent, seeds=self.seeds)
             runs += len(rows.computed) * len(self.values)
-        decision = statistics.best_if_all_hold(parts)
+        decision = statistics.best_if_all_hold_else_worst(parts)
         if self.by_schedule:
             decision = follows_from_schedule(decision)
         elif decision.verdict == Verdict.HOLDS and all(
@@ -129,7 +129,7 @@ class RateCheck(setting.StatementCheck):
             decision, {f"exponent of {self.varied_parameter}": self.exponent}, runs
         )
 
-    def check(self, trial: Trial) -> None:
+    def check_testable(self, trial: Trial) -> None:
         """Raise an error, before any run, if the claim cannot be tested."""
         for _, instance in setting.iterate_instances(trial):
             case = self.make_case(trial, instance, self.values[0], 0)

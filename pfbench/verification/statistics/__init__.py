@@ -29,7 +29,9 @@ from pfbench.verification.statistics.means import mean_interval as mean_interval
 from pfbench.verification.statistics.medians import MOST_SEEDS as MOST_SEEDS
 from pfbench.verification.statistics.medians import SEEDS as SEEDS
 from pfbench.verification.statistics.medians import SeedRows as SeedRows
-from pfbench.verification.statistics.parts import best_if_all_hold as best_if_all_hold
+from pfbench.verification.statistics.parts import (
+    best_if_all_hold_else_worst as best_if_all_hold_else_worst,
+)
 from pfbench.verification.statistics.parts import (
     cap_at_holds_by_own_constant as cap_at_holds_by_own_constant,
 )

@@ -51,7 +51,7 @@ def combine_with_conditions(
     return combine_all({**parts, **met})
 
 
-def best_if_all_hold(parts: Mapping[str, Decision]) -> Decision:
+def best_if_all_hold_else_worst(parts: Mapping[str, Decision]) -> Decision:
     """Combine decisions on instances: the worst if the bound is not kept on all, else the best.
 
     The best decision is one with the bound most nearly attained. `tight_on` names the instance with

@@ -240,7 +240,7 @@ def test_a_bound_is_tested_from_its_first_t_on():
     assert found.measured["ratio"] == pytest.approx(2 * 0.8**4)
     too_late = claim(bound(lambda c, a, t: 1.0, square, first=3, **late), Parabolas())
     with pytest.raises(InputError, match="makes 3 steps"):
-        too_late.check.check(Trial(too_late))
+        too_late.check.check_testable(Trial(too_late))
     with pytest.raises(InputError, match="leave first out"):
         bound(lambda c, a: 1.0, square, first=1)
 
