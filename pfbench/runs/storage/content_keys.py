@@ -11,6 +11,7 @@ import hashlib
 import importlib.util
 import json
 import multiprocessing
+import os
 import platform
 import re
 import sys
@@ -175,7 +176,7 @@ def reachable_files_by_module(modules: frozenset[str]) -> dict[str, str]:
         if path is None or (name.partition(".")[0] not in roots and _is_library_file(path)):
             continue
         paths[name] = path
-        waiting += _imports(name, path, Path(path).stat().st_mtime_ns, roots)
+        waiting += _imports(name, path, os.stat(path).st_mtime_ns, roots)
         if not is_pfbench_module(name):
             # What a package's own file does to its modules; pfbench's only name what there is.
             waiting += [name.rpartition(".")[0]] if "." in name else []
@@ -214,7 +215,7 @@ def _source(name: str) -> str | None:
         except Exception:  # of whatever kind: it imports the packages above
             return None
         path = spec.origin if spec else None
-    return path if path and path.endswith(".py") and Path(path).is_file() else None
+    return path if path and path.endswith(".py") and os.path.isfile(path) else None
 
 
 @lru_cache(maxsize=4096)
