@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from time import monotonic
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -180,8 +180,6 @@ def load_exact_module(
     file = inspect.getsourcefile(module) if getattr(module, "__file__", None) else None
     if file is None:
         raise Inexact(f"the source file of the module {module.__name__} is not found")
-    text = inspect.getsource(module)
-    plain, exact = ast.parse(text, file), _ExactArithmeticRewriter().visit(ast.parse(text, file))
     twin, to_number = ModuleType(f"{module.__name__}__exact"), partial(_convert_integers, number)
     replacements = _make_exact_modules(number)
     copies = {} if exact_copies is None else exact_copies
@@ -203,21 +201,38 @@ def load_exact_module(
         _power_=lambda a, b: (a if _is_integer(b) and b >= 0 else to_number(a)) ** b,
     )
     sys.modules[twin.__name__] = twin  # dataclasses look their module up
-    future = [node for node in plain.body if getattr(node, "module", "") == "__future__"]
     try:
-        for node, original in zip(exact.body, plain.body, strict=True):
+        for exact, plain in _compile_statements(inspect.getsource(module), file):
             try:
-                _execute([*future, node], file, twin)
+                exec(exact, vars(twin))
             except Exception:
-                _execute([*future, original], file, twin)
+                exec(plain, vars(twin))
     finally:
         sys.modules.pop(twin.__name__, None)
     return twin
 
 
-def _execute(nodes: list[ast.stmt], file: str, module: ModuleType) -> None:
-    tree = ast.fix_missing_locations(ast.Module(nodes, []))
-    exec(compile(tree, file, "exec"), vars(module))
+@lru_cache(maxsize=64)
+def _compile_statements(text: str, file: str) -> tuple[tuple[CodeType, CodeType], ...]:
+    """Return the code of each top-level statement: with exact arithmetic, and unchanged.
+
+    Both are the same where exact arithmetic is not possible, as in a pattern of `match`.
+    """
+    plain, exact = ast.parse(text, file), _ExactArithmeticRewriter().visit(ast.parse(text, file))
+    future = [node for node in plain.body if getattr(node, "module", "") == "__future__"]
+    codes = []
+    for node, original in zip(exact.body, plain.body, strict=True):
+        unchanged = _compile([*future, original], file)
+        try:
+            codes.append((_compile([*future, node], file), unchanged))
+        except Exception:
+            codes.append((unchanged, unchanged))
+    return tuple(codes)
+
+
+def _compile(nodes: list[ast.stmt], file: str) -> CodeType:
+    code: CodeType = compile(ast.fix_missing_locations(ast.Module(nodes, [])), file, "exec")
+    return code
 
 
 class _ExactArithmeticRewriter(ast.NodeTransformer):
