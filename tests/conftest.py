@@ -15,6 +15,7 @@ from typer import testing
 from pfbench.checking.findings import TimeLimit
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.runs.engines import engine
 from pfbench.verification import added_searches
 from pfbench.verification.statements import horizons
 
@@ -82,6 +83,12 @@ def commands_are_built_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(testing, "_get_command", cache(testing._get_command))
         yield
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Verify claims without workers, whose imports take long, and whose searches are not brief."""
+    monkeypatch.setattr(engine, "MultiProcessEngine", lambda *_, **__: engine.SingleProcessEngine())
 
 
 @pytest.fixture

@@ -206,6 +206,7 @@ def commands_of(page):
     return [shlex.split(line, comments=True)[1:] for one in found for line in one.splitlines()]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_verifying_a_claim(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (block,) = blocks("docs/verify-a-claim.md")

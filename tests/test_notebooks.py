@@ -25,6 +25,7 @@ def executed(name, tmp_path, monkeypatch):
     return names
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_claimed_rate_put_to_the_test(tmp_path, monkeypatch):
     names = executed("claimed-rate.ipynb", tmp_path, monkeypatch)
     sys.modules.pop("claimed", None)

@@ -6,6 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from pfbench.base.status import Verdict
@@ -14,6 +15,7 @@ from pfbench.cli.main import app
 TEXT = (Path(__file__).parents[1] / "SKILL.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_its_commands_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))

@@ -30,6 +30,7 @@ def written(pfbench, folder, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("in_this_process")
 def test_the_tests_that_are_written_pass(written):
     # Claims like those of my_claim.py are verified by test_skill.py.
     printed = run_pytest(written, "-q", "-k", "not no_claim", ".")

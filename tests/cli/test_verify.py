@@ -72,6 +72,7 @@ class WrongLate(ALGORITHMS["sfw"]):
 """
 
 
+@pytest.mark.long
 def test_an_edited_method_is_judged_again(pfbench, own):
     arguments = ("verify", COUNT, "--algorithm", "own_methods:MySpider", "--jobs", 1)
     pfbench(*arguments)
@@ -152,6 +153,7 @@ def test_a_disk_that_fills_up_ends_with_1_and_one_sentence(written, pfbench, mon
     assert len([*Store(".pfbench/store", make=False).keys("verdict")]) == 1
 
 
+@pytest.mark.long
 def test_a_planted_error_of_a_user_is_named_violated(written, own):
     reference = "own_methods:DividedByN"
     outcome, content = written("verify", "--algorithm", reference, status=1)
@@ -170,6 +172,7 @@ def test_without_a_claim_it_is_checked(written, own):
     assert content["passed"]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_mutants(written):
     outcome, content = written("faults", COUNT, "--max-faults", 2, "--table", "faults.md")
     assert content["mutants"]
@@ -224,6 +227,7 @@ def test_list_and_explain_run_nothing(pfbench):
     assert "13 claims, about" in listed.out
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_repeated_verifications_are_counted(pfbench):
     outcome = pfbench("verify", MEAN, COUNT, "--repeat", 3, "--seed", 7, "--table", "verdicts.md")
     assert outcome.status == 0
@@ -232,6 +236,7 @@ def test_repeated_verifications_are_counted(pfbench):
     assert f"| {COUNT} |  |  | 3 |  |  |  |  |" in text
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_claimed_exponents_stand_beside_measured_ones(written):
     claim = "shen2019-table1-sg"
     (row,) = written("verify", claim, "--table", "verdicts.md")[1]["results"]

@@ -24,6 +24,7 @@ def verdicts(content):
     return {row["claim"]: row["verdict"] for row in content["results"]}
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_all_that_a_file_states_is_verified(written):
     outcome, content = written("verify", "mine.py", "--jobs", 1, "--table", "t.md")
     assert "importing mine.py" in outcome.err
@@ -180,6 +181,7 @@ def test_what_stays_inconclusive_is_led_to_harder_instances(written, own):
     assert max(map(len, outcome.out.splitlines())) <= 100
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_other_instances_are_offered_where_a_bound_holds_with_room(pfbench, own):
     wide = (own / "mine.py").read_text().replace("lambda c, a: 2 * c", "lambda c, a: 200 * c")
     (own / "mine.py").write_text(wide)
