@@ -59,7 +59,7 @@ def test_all_wrong_runs_are_told_before_the_first_one_starts(tmp_path):
 @pytest.mark.parametrize(
     ("problem", "algorithm"),
     [
-        ("nonconvex-logistic[source=synthetic,rows={rows},columns=4]", "sfw[epsilon=0.5]"),
+        ("nonconvex-logistic[source=synthetic,rows={rows},columns=4]", "sfw[epsilon=4]"),
         (
             "multitask-sigmoid[columns=4,kinds=2,copies=2,rows={rows}]",
             "ncgs[iterations=3,smoothness=4]",

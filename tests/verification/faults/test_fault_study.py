@@ -142,7 +142,7 @@ def test_what_one_session_does_not_find_is_put_to_the_next(engine):
 
 
 def test_a_fault_that_loops_for_ever_is_killed_and_not_found(monkeypatch):
-    monkeypatch.setattr(sessions, "MIN_TIME_LIMIT", dict.fromkeys(("quick", "full"), 8.0))
+    monkeypatch.setattr(sessions, "MIN_TIME_LIMIT", dict.fromkeys(("quick", "full"), 2.0))
     source = "for t in range(self.iterations):\n            g = estimate(x)"
     module = EstimatorAlgorithm.__module__
     text = module_source(module)
