@@ -79,7 +79,7 @@ SCRIPTS = {
 }
 """Scripts of `benchmarks` at their smallest; those with --help take minutes, or clone."""
 
-LONG = ("benchmarks.beside", "benchmarks.many", "benchmarks.scale")
+LONG = ("benchmarks.beside", "benchmarks.many", "benchmarks.profile", "benchmarks.scale")
 """Scripts that are run by long tests alone."""
 
 LEFT_OUT = {

@@ -414,6 +414,7 @@ def test_a_page_on_one_method_begins_with_it(browser, compared, width):
     assert browser.run("document.querySelectorAll('.workbench .stage').length") == 1
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("report", ["generated", "compared"])

@@ -20,7 +20,7 @@ def named(one):
     return getattr(one, "__name__", type(one).__name__)
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("name", OURS)
 def test_every_algorithm_of_the_catalogue_passes(name):
     report = check(f"algorithm:{name}")
@@ -30,7 +30,7 @@ def test_every_algorithm_of_the_catalogue_passes(name):
         assert status["its run is the same in other units"] == "passed"
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", OUR_ESTIMATORS)
 def test_every_estimator_of_the_catalogue_passes(name):
     report = check(f"estimator:{name}")

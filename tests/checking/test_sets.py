@@ -17,7 +17,7 @@ def failed(found):
     return [one.check for one in found.failures]
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", OUR_SETS)
 def test_every_set_of_the_catalogue_passes(name):
     report = check(f"set:{name}")

@@ -46,8 +46,9 @@ ERROR_LAWS = {f"shen2019-mse-{name}" for name in ("spiderg", "casvrg", "caspider
 COUNTS = [name for name in CLAIMS if name.startswith("methods-count-")]
 
 AS_OTHERS = {
-    *({*COUNTS} - {*COUNTS[::16]} | ERROR_LAWS),
-    *("shen2019-mse-svrg", "lacoste2016-descent", "pethick2025-thm5.6", "pethick2025-lemD.4"),
+    *({*COUNTS} - {*COUNTS[::36]} | ERROR_LAWS),
+    *("shen2019-mse-svrg", "lacoste2016-descent", "pethick2025-thm5.6", "pethick2025-lemD.3"),
+    *("pethick2025-lemD.4", "pethick2025-lemD.6", "pethick2025-lemD.7", "li2019-nonconvex"),
     *("li2019-lemma1", "li2019-thm1-lo", "li2019-thm1-fo", "layers-descent-muon-nesterov"),
     *("layers-descent-uscg", "layers-descent-signum"),
 }

@@ -222,6 +222,7 @@ def test_a_read_only_store_is_refused(pfbench, folder, spec):
     assert "cannot be written" in outcome.err
 
 
+@pytest.mark.long
 @pytest.mark.faults
 def test_two_sweeps_on_one_store(folder, spec):
     command = [sys.executable, "-m", "pfbench", "run", "small.toml", "--jobs", "1", "--json"]

@@ -213,7 +213,7 @@ def test_false_claims_are_violated(file, name):
     assert imports(found.script) <= {"math", "types", "numpy", "itertools"}
 
 
-@pytest.mark.thin(24)
+@pytest.mark.thin(48)
 @pytest.mark.parametrize(("file", "name"), names("TRUE"))
 def test_true_claims_are_never_violated(file, name):
     (claim,) = claims(file, name)

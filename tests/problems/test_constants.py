@@ -208,7 +208,7 @@ def test_suprema_are_rounded_up_and_sharp(name):
     assert on_a_grid <= stated <= on_a_grid * (1.0 + 1e-6)
 
 
-@pytest.mark.parametrize("classes", [2, 3, 5])
+@pytest.mark.parametrize("classes", [2, 3, pytest.param(5, marks=pytest.mark.long)])
 def test_the_third_derivative_of_the_softmax_is_the_supremum(classes):
     """The third central moment of a unit vector, by search over vectors and probabilities."""
     rng = np.random.default_rng(classes)

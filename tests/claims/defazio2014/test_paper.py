@@ -113,7 +113,9 @@ WITHOUT_WEIGHTS = {
 
 
 @pytest.mark.parametrize("method", [None, OneDraw], ids=["two draws", "one draw"])
-@pytest.mark.parametrize("weight", [1.0, 5.0, pytest.param(50.0, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "weight", [1.0, *(pytest.param(one, marks=pytest.mark.long) for one in (5.0, 50.0))]
+)
 def test_radii_with_and_without_weights(method, weight):
     problem = paper.make_first_row(8, 1.0, weight)
     oracles = MUTANTS["saga-step-without-weights"].subject.oracles

@@ -60,6 +60,7 @@ def of(problem):
     return {key: c[key] for key in ("L", "sigma", "delta")}
 
 
+@pytest.mark.long
 def test_with_little_noise_beta_is_capped_and_the_printed_form_fails():
     problem = theorem1.least_squares(2_000, 0.05, size=FAR)
     c = of(problem)

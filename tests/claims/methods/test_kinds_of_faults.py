@@ -161,6 +161,7 @@ class Ahead(ALGORITHMS["svrg"]):
             yield pf.State(x, at, now)
 
 
+@pytest.mark.long
 def test_a_method_that_queries_ahead_and_exchanges_points_is_followed():
     found = judge_by("run", "svrg", Ahead)
     assert found.verdict == "holds", found.reason

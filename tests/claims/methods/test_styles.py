@@ -38,7 +38,7 @@ WRONG = [
 ]
 """Faulty ones."""
 
-QUICK = {"Sgd", "ReferenceBefore", "OneOption", "BlockOfEight", "SummedMomentum"}
+QUICK = {"Sgd", "ReferenceBefore", "OneOption", "BlockOfEight"}
 """Those that are always tried."""
 
 

@@ -52,7 +52,7 @@ def test_quarter_steps_are_seen_by_the_sharper_bound_alone():
     ("fault", "ratio", "off"),
     [
         pytest.param("uscg-unaveraged", 2.0, 0.3, marks=pytest.mark.long),
-        ("uscg-equal-weights", 1.02, 0.25),
+        pytest.param("uscg-equal-weights", 1.02, 0.25, marks=pytest.mark.long),
     ],
 )
 def test_other_weights_break_the_sharper_bound_at_ten_thousand_steps(fault, ratio, off):
@@ -90,7 +90,7 @@ def test_the_proof_of_theorem_5_5_gives_half_of_a_printed_constant():
 @pytest.mark.parametrize(
     ("fault", "sharper", "printed"),
     [
-        ("scg-quarter-step", 1.70, 0.42),
+        pytest.param("scg-quarter-step", 1.70, 0.42, marks=pytest.mark.long),
         pytest.param("scg-one-over-K", 3.7, 0.91, marks=pytest.mark.long),
     ],
 )
@@ -216,7 +216,7 @@ def test_copies_have_independent_noise_of_the_moment_that_they_state():
     ("claim", "fault", "ratio"),
     [
         pytest.param("uscg", None, 0.236, marks=pytest.mark.long),
-        ("uscg", "uscg-noise-not-averaged", 1.55),
+        pytest.param("uscg", "uscg-noise-not-averaged", 1.55, marks=pytest.mark.long),
         ("signum", None, 0.243),
         pytest.param("signum", "signum-noise-not-averaged", 1.60, marks=pytest.mark.long),
     ],

@@ -62,7 +62,8 @@ def test_the_orders_are_the_exponents_for_so_many_iterations(estimator):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "n", "epsilon"), [("svrg", 3e4, 1e-3), ("casvrg", 1e4, 1e-3)]
+    ("estimator", "n", "epsilon"),
+    [("svrg", 3e4, 1e-3), pytest.param("casvrg", 1e4, 1e-3, marks=pytest.mark.long)],
 )
 def test_the_batch_and_period_are_those_of_the_law(estimator, n, epsilon):
     """They are found from measured errors, whose noise moves a batch by an eighth."""

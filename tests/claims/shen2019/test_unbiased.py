@@ -92,7 +92,9 @@ class Epochwise(SpiderSum):
 
 
 @pytest.mark.claims
-@pytest.mark.parametrize("fault", [AtTheStart, OneLate, OneLateByFloats])
+@pytest.mark.parametrize(
+    "fault", [AtTheStart, OneLate, pytest.param(OneLateByFloats, marks=pytest.mark.long)]
+)
 def test_a_reference_gradient_at_another_point_is_caught_at_the_snapshots(fault):
     found = judge(UNBIASED["spiderg"], Subject(fault))
     assert found.verdict == "violated"

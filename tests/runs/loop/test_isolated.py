@@ -310,7 +310,7 @@ def lasting():
         pipe.close()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_of_every_method_counts_and_bits_are_those_of_a_usual_run(lasting, monkeypatch):
     """On a kind of problem that it fits, half on vectors and half on matrices if they can."""
     monkeypatch.setattr(isolated, "start_process", lasting.started)

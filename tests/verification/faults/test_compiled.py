@@ -59,7 +59,7 @@ def test_a_fault_travels():
     assert compile_faulty_algorithm(again).__qualname__ == "NFWUSPIDERG"
 
 
-@pytest.mark.thin(6)
+@pytest.mark.thin(18)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_without_a_fault_a_method_compiled_apart_is_the_same(name):
     right = ALGORITHMS[name]

@@ -65,7 +65,7 @@ def test_another_law_is_not_the_same(after):
         ("SVRG.start", "batch-again"),
         ("SPIDERG.start", "point"),
         ("SPIDERG.start", "reference"),
-        ("SPIDERG.start", "renewal"),
+        pytest.param("SPIDERG.start", "renewal", marks=pytest.mark.long),
         ("SPIDERG._mean_difference", "part-of-batch"),
         ("SPIDERG.start", "term"),
         ("SPIDERG._mean_difference", "bypass"),

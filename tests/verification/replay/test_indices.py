@@ -135,7 +135,7 @@ def test_batches_of_which_each_second_is_the_image_of_the_one_before_are_found(n
     assert p_value < 1e-9
 
 
-@pytest.mark.parametrize("n", [4, 5])
+@pytest.mark.parametrize("n", [4, pytest.param(5, marks=pytest.mark.long)])
 def test_what_is_bet_on_images_has_a_mean_of_one_over_all_streams(n, monkeypatch):
     monkeypatch.setattr(
         indices, "_first_rejection_index_and_p_value", lambda logs: (None, np.exp(logs[-1:]).sum())

@@ -97,9 +97,8 @@ def chances(sizes):
         yield np.concatenate(above), weight
 
 
-@pytest.mark.thin(3)
 @pytest.mark.parametrize("decide", ["median", "exponent"])
-@pytest.mark.parametrize("first", [6, 20, 35])
+@pytest.mark.parametrize("first", [6, *(pytest.param(n, marks=pytest.mark.long) for n in (20, 35))])
 def test_all_looks_keep_their_levels_under_every_law(decide, first):
     """By enumeration: the chance of all numbers above, times what is then said.
 

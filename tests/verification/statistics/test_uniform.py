@@ -133,7 +133,7 @@ class Turning(Bare):
         pytest.param(OwnDraw, "holds", marks=pytest.mark.long),
         (SecondHalf, "violated"),
         (Last, "violated"),
-        (Inside, "violated"),
+        pytest.param(Inside, "violated", marks=pytest.mark.long),
         (Turning, "inconclusive"),
     ],
 )
