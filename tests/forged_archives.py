@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typer.testing import CliRunner
 
 from pfbench.archive.check import Check
-from pfbench.archive.page import make_page_files
+from pfbench.archive.page import make_archive_page_files
 from pfbench.cli.main import app
 from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.storage.archive import RUNS, open_archive, write_archive
@@ -97,7 +97,7 @@ def forged(path, to, about=lambda about: None, runs=None, files=lambda files: fi
     said, inside = content(path)
     about(said)
     if said["kind"] != "comparison":
-        inside |= make_page_files(said)
+        inside |= make_archive_page_files(said)
     if runs is not None:
         inside[RUNS] = with_runs(inside[RUNS], runs)
     write_archive(to, files(inside), said)

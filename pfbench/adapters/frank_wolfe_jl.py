@@ -156,7 +156,7 @@ def read_trajectory(
         raise InputError(f"{path} has no rows: run FrankWolfe.jl again, with trajectory=true.")
     named: list[dict[str, float]] = []
     for k, row in enumerate(results, start=1):
-        fault = _describe_first_error(row, columns, named[-1] if named else {})
+        fault = _describe_row_error(row, columns, named[-1] if named else {})
         if fault:
             raise InputError(f"row {k} of {path} {fault}")
         named.append({name: row[i] or 0.0 for i, name in enumerate(columns)})
@@ -172,7 +172,7 @@ def read_trajectory(
     return Trajectory((*TRACE_COLUMNS, "objective", "fw_gap"), rows, digest.hexdigest())
 
 
-def _describe_first_error(
+def _describe_row_error(
     row: Sequence[float | None], columns: Sequence[str], before: Mapping[str, float]
 ) -> str:
     """Return a message on the first error in `row`, which follows the row `before`; "" if none.

@@ -353,11 +353,11 @@ def from_functions(
     )
     _check_functions_at_start(problem, point)
     if sampler is None or sample_grad is None:
-        return add_norm(problem, norm)
-    return add_norm(sample_function(problem, sampler, sample_grad), norm)
+        return with_point_norm(problem, norm)
+    return with_point_norm(sample_function(problem, sampler, sample_grad), norm)
 
 
-def add_norm(problem: FiniteSum, norm: str | NormBall | None) -> FiniteSum:
+def with_point_norm(problem: FiniteSum, norm: str | NormBall | None) -> FiniteSum:
     """Return the problem with its points measured in a norm; unchanged if `norm` is None.
 
     Raises

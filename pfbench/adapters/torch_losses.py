@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.adapters.black_box import import_optional_library
-from pfbench.adapters.functions import add_norm, from_functions, sample_function
+from pfbench.adapters.functions import from_functions, sample_function, with_point_norm
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
@@ -285,7 +285,7 @@ def from_loader(
         lambda S, x: losses.gradient(x, S),
         atoms,
     )
-    return add_norm(sampler, norm)
+    return with_point_norm(sampler, norm)
 
 
 def _dataset_and_collate_function(

@@ -39,7 +39,7 @@ class EstimatorAlgorithm(Algorithm):
 
     @property
     def anytime(self) -> bool:
-        """Whether the iterates are independent of `iterations`; see `Algorithm.anytime`."""
+        """Whether a run needs no horizon: its iterates are independent of `iterations`."""
         return True
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:

@@ -71,7 +71,7 @@ class NFWU(EstimatorAlgorithm):
 
     @property
     def anytime(self) -> bool:
-        """Whether the iterates are independent of `iterations`: true only for a single run."""
+        """Whether it may stop any time, as no x_t depends on `iterations`: true if k = 1."""
         return self.run_count == 1
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:

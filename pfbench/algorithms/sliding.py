@@ -79,7 +79,7 @@ class SlidingMethod(Algorithm):
 
     @property
     def anytime(self) -> bool:
-        """Whether the iterates are independent of `iterations`: false if the tolerance is 1/N."""
+        """Whether it may stop at any time, as no iterate depends on N; false if eta is 1/N."""
         return self.tolerance is not None
 
     def output_weight(self, k: int) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 from pfbench.archive import claim_tasks
 from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, plan_of_stored_run
 from pfbench.archive.comparison import describe_method, read_interface, recompute_table_or_explain
-from pfbench.archive.page import describe_violation, make_page_files
+from pfbench.archive.page import describe_violation, make_archive_page_files
 from pfbench.archive.reruns import TOLERANCE
 from pfbench.archive.unpacking import (
     link_external_files,
@@ -87,7 +87,7 @@ def check_archive(
             tasks, table = list(_all_check_tasks(check, stored_runs)), []
             if manifest["kind"] == "comparison":
                 table = _recompute_table(check, suite_path, stored_runs)
-            page_files = make_page_files(manifest, table)
+            page_files = make_archive_page_files(manifest, table)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
             raise InputError(

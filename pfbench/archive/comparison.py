@@ -46,7 +46,7 @@ class ArchivedRuns:
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
     ) -> list[str]:
-        """Return no lines: a report on archived runs does not state where they come from."""
+        """Return the lines on where the runs come from: none, as they are archived."""
         return []
 
 
@@ -115,6 +115,6 @@ def rank_sentence_and_table(comparison: SuiteComparison) -> tuple[str, list[list
     """Return a sentence on the rank of a method, and the comparison table with its header."""
     (results,) = comparison.report.results
     front = make_candidate_front(tuple(compare_by_each_price(results)), comparison.labels)
-    sentences = [front.outcome_counts_sentence, *front.failure_sentences]
+    sentences = [front.outcome_counts_sentence, *front.candidate_failure_texts]
     rows = [[*map(str, row)] for *_, row in front.calls_table.lines()]
     return front.outcome_counts_phrase, [sentences, [*front.calls_table.head], *rows]

@@ -11,7 +11,7 @@ from typing import Any
 from pfbench.archive.claim_tasks import as_module_reference, start_claims_and_list_files
 from pfbench.archive.comparison import rank_sentence_and_table
 from pfbench.archive.contents import ArchiveContents, collect_contents, collect_declared_files
-from pfbench.archive.page import make_page_files
+from pfbench.archive.page import make_archive_page_files
 from pfbench.archive.reruns import replace_files_by_modules, values_like_file_names
 from pfbench.archive.unpacking import collect_loaded_distributions, format_requirements
 from pfbench.base.files import as_storage_errors
@@ -101,7 +101,7 @@ class ArchiveWriter:
         theorem = as_module_reference(theorem_reference)
         fields = {
             "kind": "claim",
-            "title": _claim_title(theorem_reference),
+            "title": _archive_title(theorem_reference),
             "theorem": theorem,
             **results,
         }
@@ -160,7 +160,7 @@ class ArchiveWriter:
         inside = {
             **files,
             **contents.files,
-            **make_page_files(manifest, table),
+            **make_archive_page_files(manifest, table),
             RUNS: self._copy_store([entry.key for entry in entries]),
             LOCK: format_requirements(versions),
         }
@@ -177,7 +177,7 @@ class ArchiveWriter:
             return copy.path.read_bytes()
 
 
-def _claim_title(theorem: str) -> str:
+def _archive_title(theorem: str) -> str:
     """Return the title of an archive of claims: its paper, sources and author."""
     paper = load_claims(theorem)
     named = dict.fromkeys(

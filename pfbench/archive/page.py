@@ -81,7 +81,7 @@ def badge_phrases(fields: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def make_page_files(
+def make_archive_page_files(
     fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()
 ) -> dict[str, bytes]:
     """Return a dict from file name to bytes: the page, the badge and the scripts of an archive.
@@ -137,7 +137,7 @@ def script_name(record: Mapping[str, Any]) -> str:
     return f"{SCRIPT}{re.sub('[^a-z0-9]+', '-', record['claim'].lower())[:80]}.py"
 
 
-def claim_rows(fields: Mapping[str, Any]) -> Iterator[Row]:
+def rows_of_claims(fields: Mapping[str, Any]) -> Iterator[Row]:
     """Yield a row for each claim of an archive, with its verdict."""
     caught, faults = count_caught_and_catchable_faults(fields)
     for claim, verdict in zip(fields["claims"], fields["verdicts"], strict=True):
@@ -171,7 +171,7 @@ def rows_of_reproduced_errata(fields: Mapping[str, Any]) -> Iterator[Row]:
             }
 
 
-def counterexample_rows(fields: Mapping[str, Any]) -> Iterator[Row]:
+def rows_of_counterexamples(fields: Mapping[str, Any]) -> Iterator[Row]:
     """Yield a row for each counterexample of an archive."""
     statements = {claim["name"]: claim["statement"] for claim in fields["claims"]}
     for record in fields["counterexamples"]:
@@ -186,12 +186,12 @@ def counterexample_rows(fields: Mapping[str, Any]) -> Iterator[Row]:
 def _claims_page_lines(fields: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of the page of an archive of claims: its tables, and a remark on faults."""
     for rows, columns in (
-        (claim_rows(fields), ("claim", "says", "verdict", "measured", "tested on", "units")),
+        (rows_of_claims(fields), ("claim", "says", "verdict", "measured", "tested on", "units")),
         (
             rows_of_reproduced_errata(fields),
             ("erratum", "as printed or read", "corrected", "conclusion"),
         ),
-        (counterexample_rows(fields), ("counterexample to", "measured > bound", "script")),
+        (rows_of_counterexamples(fields), ("counterexample to", "measured > bound", "script")),
     ):
         cells = [[row[name] for name in columns] for row in rows]
         yield from _markdown_table([columns, *cells]) if cells else ()

@@ -14,11 +14,11 @@ from typing import Any
 
 from pfbench.archive.page import (
     Row,
-    claim_rows,
-    counterexample_rows,
     escape_html,
     fill_template,
-    make_page_files,
+    make_archive_page_files,
+    rows_of_claims,
+    rows_of_counterexamples,
     rows_of_reproduced_errata,
 )
 from pfbench.base.errors import InputError
@@ -124,8 +124,8 @@ def _titles_and_rows(archive: Archive) -> Iterator[tuple[str, Row]]:
     manifest = archive.manifest
     if manifest["kind"] == "claim":
         rows = (
-            claim_rows(manifest),
-            counterexample_rows(manifest),
+            rows_of_claims(manifest),
+            rows_of_counterexamples(manifest),
             rows_of_reproduced_errata(manifest),
         )
         for (title, columns), part in zip(_COLUMNS.items(), rows, strict=True):
@@ -155,7 +155,7 @@ def _write_pages(item: CheckedArchive, folder: Path) -> None:
     if manifest["kind"] == "comparison":  # to draw it again would import its code
         page_files = {PAGE: archive.read(PAGE)}
     else:
-        page_files = make_page_files(manifest)
+        page_files = make_archive_page_files(manifest)
         for name in page_files.keys() - {PAGE}:
             _write(folder, name, page_files[name])
     text = page_files[PAGE].decode(errors="replace")

@@ -49,7 +49,7 @@ def unpack_archive(archive: Archive) -> Iterator[Path]:
         If the disk is full.
     """
     modules = [name for name in archive.names if name.startswith(CODE) and name.endswith(".py")]
-    check_module_names([_module(name) for name in modules])
+    refuse_module_name_clashes([_module(name) for name in modules])
     with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
         folder = Path(temporary).resolve()
         with as_storage_errors(f"an archive's content in {folder}"):
@@ -125,7 +125,7 @@ def _module(name: str) -> str:
     return name.removeprefix(CODE).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def check_module_names(modules: Sequence[str]) -> None:
+def refuse_module_name_clashes(modules: Sequence[str]) -> None:
     """Raise if an archived module has the name of a module of Python, a library or pfbench.
 
     Raises

@@ -234,7 +234,7 @@ class Problem(Protocol):
         """Return certified bounds of the minimum of <g, v> over v in the feasible set."""
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
-        """Return the exact projection of x - lam g; raise `RefusedError` if there is none."""
+        """Return the exact proximal point of x - lam g; raise `RefusedError` if none."""
 
     def measures(self) -> "Mapping[str, Measure]":
         """Return the measures that are special to this problem, by name."""

@@ -18,7 +18,7 @@ from pfbench.checking.findings import (
     CheckSkipped,
     format_brief,
     locate_methods,
-    make_with_defaults,
+    make_with_test_parameters,
 )
 from pfbench.checking.traced_runs import (
     NegatedBackend,
@@ -79,7 +79,7 @@ def check_algorithm(
         locations=locate_methods(algorithm, "__init__"),
     ):
         return problem
-    created = with_default_parameters(algorithm)
+    created = with_test_parameters(algorithm)
     on = problem or make_small_problem(created)
     tried = AlgorithmChecks(created, on)
     if not look(
@@ -92,7 +92,7 @@ def check_algorithm(
         ("it yields states, finite and in the set", tried.check_feasibility),
         ("it queries only what it requires", tried.check_declared_oracles),
         ("its calls go through the oracles", tried.check_all_computations_counted),
-        ("its iterates depend on the answers", tried.check_oracle_dependence),
+        ("its iterates depend on the answers", tried.check_negated_f_changes_run),
         ("the same seed gives the same bits", tried.check_reproducibility),
         ("measures change neither counts nor bits", tried.check_trace_invariance),
         ("a budget stops it before it is exceeded", tried.check_budget_stop),
@@ -108,7 +108,7 @@ def check_algorithm(
     return on
 
 
-def with_default_parameters(algorithm: Any) -> Algorithm:
+def with_test_parameters(algorithm: Any) -> Algorithm:
     """Instantiate an algorithm class with test values for its required parameters.
 
     Parameters with a default keep it, except `iterations`. An object is returned unchanged.
@@ -169,7 +169,7 @@ def _check_declarations(algorithm: Any) -> str:
 
 
 def _check_construction(algorithm: Any) -> str:
-    defaults = make_with_defaults(with_default_parameters, algorithm)
+    defaults = make_with_test_parameters(with_test_parameters, algorithm)
     arguments = {k: v for k, v in get_parameters(defaults).items() if v is not None}
     return ", ".join(f"{name}={value}" for name, value in arguments.items()) or "no parameters"
 
@@ -259,7 +259,7 @@ class AlgorithmChecks(RunRecords):
 
         return self.record_run(wrap_backend=answer), tallies[0]
 
-    def check_oracle_dependence(self) -> str:
+    def check_negated_f_changes_run(self) -> str:
         """Check that the iterates change if the oracles are replaced by those of -f."""
         other = self.record_run(wrap_backend=NegatedBackend)
         start = self.problem.start()
@@ -298,7 +298,7 @@ class AlgorithmChecks(RunRecords):
         samples = _SAMPLED & set(self.algorithm.requires)
         if same and not samples:
             return "bit for bit with all seeds: if it draws nothing, set deterministic = True"
-        if same and not self._queries_samples():
+        if same and not self._queries_partial_batches():
             return "bit for bit with all seeds: its parameters make each batch a full gradient"
         if same and self.problem.n > 1:
             raise CheckFailed(
@@ -308,7 +308,7 @@ class AlgorithmChecks(RunRecords):
             )
         return "bit for bit"
 
-    def _queries_samples(self) -> bool:
+    def _queries_partial_batches(self) -> bool:
         """Return whether the run queries an oracle with a sample that lacks some component."""
         n = self.problem.n
         samples = []

@@ -24,7 +24,7 @@ from pfbench.checking.findings import CheckSkipped, TimeLimit, format_brief, ski
 from pfbench.checking.lines import (
     LineSegment,
     ProblemChecks,
-    move_point,
+    move_point_toward,
     norm,
     point_norm,
     value_as_float,
@@ -294,9 +294,9 @@ class ConstantSearch(ProblemChecks):
             if not space.is_bounded and k % 3 == 1:
                 x = x * 10.0 ** space.rng.uniform(0.0, 2.0)
             elif k % 3 == 1:
-                x = move_point(x, space.vertex(), 1.0)
+                x = move_point_toward(x, space.vertex(), 1.0)
             elif k % 3 == 2 and space.is_bounded:
-                x = move_point(
+                x = move_point_toward(
                     best.arguments["x"], space.vertex(), 10.0 ** space.rng.uniform(-2.0, 0.0)
                 )
             mean = np.ravel(self.problem.gradient(keep(x)))
@@ -315,7 +315,7 @@ class ConstantSearch(ProblemChecks):
         for _ in TimeLimit(self.seconds_per_check).rounds(12):
             g = space.random_gradient()
             for _ in range(4):
-                v, w = (move_point(start, space.vertex(item), 1.0) for item in (g, -g))
+                v, w = (move_point_toward(start, space.vertex(item), 1.0) for item in (g, -g))
                 yield Witness(distance(v, w), {"v": v, "w": w})
                 if not space.dense:
                     break
@@ -328,7 +328,7 @@ class ConstantSearch(ProblemChecks):
         for k in TimeLimit(self.seconds_per_check).rounds(40):
             x = space.start() if k == 0 else space.random_member()
             if k:
-                x = move_point(x, space.vertex(-x if space.dense and k % 2 else None), 1.0)
+                x = move_point_toward(x, space.vertex(-x if space.dense and k % 2 else None), 1.0)
             yield Witness(point_norm(x), {"x": x})
 
     def objective_decreases(self) -> Iterator[Witness]:
@@ -361,7 +361,7 @@ class ConstantSearch(ProblemChecks):
     def _best_frank_wolfe_step(self, x: Point, g: Any) -> Point:
         """Take a Frank-Wolfe step from x with the best of several step sizes."""
         v, x = self.space.vertex(g), keep(x)
-        steps = (move_point(x, v, 0.5**k) for k in range(12))
+        steps = (move_point_toward(x, v, 0.5**k) for k in range(12))
         return min(itertools.chain([x], steps), key=partial(value_as_float, self.problem))
 
     # --- what the searches share ------------------------------------------------------------------

@@ -26,7 +26,7 @@ from pfbench.checking.findings import (
     TimeLimit,
     format_brief,
     locate_methods,
-    make_with_defaults,
+    make_with_test_parameters,
 )
 from pfbench.checking.lines import PointSampler, norm
 from pfbench.checking.traced_runs import (
@@ -87,7 +87,7 @@ def check_estimator(estimator: Any, runner: CheckRunner, problem: Problem | None
         locations=locate_methods(estimator, "__init__"),
     ):
         return on
-    walk = EstimatorChecks(with_default_parameters(estimator), on)
+    walk = EstimatorChecks(with_test_parameters(estimator), on)
     if not look("it estimates gradients", walk.check_estimates_finite_and_shaped, locations=points):
         return on
     for check, point in (
@@ -109,7 +109,7 @@ def make_small_problem(n: int = 3) -> Problem:
     return LogCosh(3.0 * features, labels, L2Ball(4, 1.5))
 
 
-def with_default_parameters(estimator: Any, **requested: Any) -> Any:
+def with_test_parameters(estimator: Any, **requested: Any) -> Any:
     """Instantiate an estimator class with test values for its required parameters.
 
     An object is returned unchanged.
@@ -124,7 +124,7 @@ def with_default_parameters(estimator: Any, **requested: Any) -> Any:
 
 
 def _check_construction(estimator: Any) -> str:
-    defaults = make_with_defaults(with_default_parameters, estimator)
+    defaults = make_with_test_parameters(with_test_parameters, estimator)
     if not is_dataclass(defaults):
         return type(defaults).__name__
     values = {f.name: getattr(defaults, f.name) for f in fields(defaults)}

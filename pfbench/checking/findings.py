@@ -62,7 +62,7 @@ def skip_unless_offered(problem: Any, verb: str) -> None:
         raise CheckSkipped(problem.lacks[verb])
 
 
-def make_with_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
+def make_with_test_parameters(make: Callable[[Any], Any], kind: Any) -> Any:
     """Instantiate a class with test parameters; raise `CheckFailed` if it rejects them."""
     try:
         return make(kind)

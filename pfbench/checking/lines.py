@@ -59,7 +59,7 @@ def as_dense_array(v: Any) -> Floats:
     return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
 
-def move_point(x: Point, v: Any, w: float) -> Point:
+def move_point_toward(x: Point, v: Any, w: float) -> Point:
     """Return (1 - w) x + w v as a new point, which stays valid in later steps."""
     return keep(combine(keep(x), v, w))
 
@@ -71,7 +71,7 @@ def point_norm(x: Point) -> float:
 
 @dataclass(frozen=True)
 class LineSegment:
-    """Line through the points x and y, parametrised as x + t (y - x).
+    """Segment from x to y, on the line of the points x + t (y - x).
 
     Attributes
     ----------
@@ -173,9 +173,11 @@ class PointSampler:
         if self.dense and self.rng.integers(2):
             x = combine(x, self.mean_of_random_vertices(), self.rng.uniform(0.3, 0.9))
         for _ in range(self.rng.integers(1, 8)):
-            x = move_point(x, self.vertex(), self.rng.uniform(0.05, 0.9))
+            x = move_point_toward(x, self.vertex(), self.rng.uniform(0.05, 0.9))
         if self.rng.integers(3) == 0:
-            x = move_point(x, self.problem.start(), 1.0 - 10.0 ** self.rng.uniform(-2.0, 0.0))
+            x = move_point_toward(
+                x, self.problem.start(), 1.0 - 10.0 ** self.rng.uniform(-2.0, 0.0)
+            )
         return x
 
     def mean_of_random_vertices(self) -> Floats:
@@ -203,7 +205,7 @@ class PointSampler:
         """Return a random point of the set near x, at distances of various orders of magnitude."""
         w = 10.0 ** self.rng.uniform(-3.0, 0.0)
         if self.is_bounded:
-            return move_point(x, self.random_member(), w)
+            return move_point_toward(x, self.random_member(), w)
         return x + w * 10.0 * self.rng.standard_normal(x.shape)
 
     def random_line_anywhere(self, x: Point) -> LineSegment:
@@ -212,7 +214,7 @@ class PointSampler:
         If points are not arrays, the line leads from x to a point of the set.
         """
         if not self.dense:
-            return LineSegment(x, move_point(x, self.random_member(), 0.1))
+            return LineSegment(x, move_point_toward(x, self.random_member(), 0.1))
         u = self.rng.standard_normal(x.shape)
         return LineSegment(x, x + (0.05 * self._reach(x) / norm(u)) * u)
 
@@ -231,7 +233,7 @@ class PointSampler:
                 y = x + (step * self._reach(x) / max(norm(u), 1e-300)) * u
                 if not self.is_bounded or self.problem.set.contains(y, 1e-12):
                     return y
-        return move_point(x, self.vertex(-u), 0.01)
+        return move_point_toward(x, self.vertex(-u), 0.01)
 
     def _reach(self, x: Point) -> float:
         return self.scale if self.is_bounded else max(1.0, norm(x))

@@ -137,7 +137,7 @@ def _run_algorithm_checks(algorithm: Any, examination: CheckRunner, on: Any) -> 
         algorithm = resolve_run(on, algorithm).algorithm
     tried = algorithms.check_algorithm(algorithm, examination, on)
     if not examination.has_failed:
-        own = getattr(algorithms.with_default_parameters(algorithm), "estimator", None)
+        own = getattr(algorithms.with_test_parameters(algorithm), "estimator", None)
         if isinstance(own, Estimator) and not _is_builtin(own):
             with examination.prefix_findings("estimator: ") as inside:
                 estimator_checks.check_estimator(own, inside)
@@ -179,7 +179,7 @@ def _run_penalty_checks(result: Any, examination: CheckRunner, on: Any) -> None:
 # --- names ----------------------------------------------------------------------------------------
 
 
-def is_imported(text: str) -> bool:
+def refers_to_user_code(text: str) -> bool:
     """Return whether a text names user-defined code, which must be imported to be checked."""
     return is_user_defined(Selector.parse(text).name, KINDS)
 
@@ -192,7 +192,7 @@ def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
         result = _instantiate_unless_bare_algorithm(subject, Selector(label))
         return label, result, kind or infer_kind(result, label)
     selector = Selector.parse(subject)
-    if is_imported(subject):
+    if refers_to_user_code(subject):
         if "epsilon" in selector.parameters and kind in (None, "algorithm"):
             chosen = chosen_algorithm(subject)
             if isinstance(chosen, AlgorithmChoice):
@@ -227,7 +227,7 @@ def _load_builtin_algorithm(selector: Selector) -> Any:
 def _load_builtin_estimator(selector: Selector) -> Any:
     cls = ESTIMATORS[selector.name]
     check_parameter_names(selector.name, selector.parameters, inspect.signature(cls).parameters)
-    return estimator_checks.with_default_parameters(cls, **selector.parameters)
+    return estimator_checks.with_test_parameters(cls, **selector.parameters)
 
 
 def _load_small_builtin_set(selector: Selector) -> Any:

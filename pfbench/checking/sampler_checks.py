@@ -20,7 +20,7 @@ from pfbench.checking.findings import (
     format_brief,
     locate_methods,
 )
-from pfbench.checking.lines import ProblemChecks, move_point, norm
+from pfbench.checking.lines import ProblemChecks, move_point_toward, norm
 from pfbench.points import distance, keep
 from pfbench.verification.statistics.means import log_e_values
 
@@ -249,7 +249,9 @@ class SamplerChecks(ProblemChecks):
         patience = TimeLimit(self.seconds_per_check)
         points = [self.space.random_member() for _ in range(6)]
         if self.space.is_bounded:
-            points += [keep(move_point(points[0], self.space.vertex(), 1.0)) for _ in range(6)]
+            points += [
+                keep(move_point_toward(points[0], self.space.vertex(), 1.0)) for _ in range(6)
+            ]
         pairs = [(x, y) for x in points if distance(x, y := self.space.sample_near(x)) > 0.0]
         pilots = []
         for _, (x, y) in zip(patience.rounds(len(pairs)), pairs, strict=False):

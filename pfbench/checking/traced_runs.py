@@ -233,10 +233,10 @@ class UncountedCallDetector:
         caller = frame.f_back
         if event != "call" or self._depth or caller is None:
             return
-        if called := self._identify_call(frame, caller):
+        if called := self._name_of_called_oracle(frame, caller):
             self.uncounted_calls[called, _line_of_frame(caller)] += 1
 
-    def _identify_call(self, frame: FrameType, caller: FrameType) -> str:
+    def _name_of_called_oracle(self, frame: FrameType, caller: FrameType) -> str:
         """Return the name of the called oracle or compiled loop; "" for any other function."""
         code = frame.f_code
         if code.co_name in _ORACLES and code.co_argcount:

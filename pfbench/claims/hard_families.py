@@ -36,7 +36,7 @@ def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
     return ZeroChain(horizon=horizon, columns=horizon, smoothness=1.0, mu=mu)
 
 
-def list_hard_families(epsilons: Sequence[float]) -> list[tuple[str, str, Instance]]:
+def list_hard_instances(epsilons: Sequence[float]) -> list[tuple[str, str, Instance]]:
     """List the hard problem families: the name, the selector and the instance of each."""
     largest = max(epsilons)
     builds = zip(FAMILIES, (sum_chain, ball_chain), strict=True)

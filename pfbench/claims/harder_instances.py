@@ -20,7 +20,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import ASSUMPTIONS, list_known_assumptions
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Verdict
-from pfbench.claims.hard_families import FAMILIES, list_hard_families
+from pfbench.claims.hard_families import FAMILIES, list_hard_instances
 from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance, make_instance
 from pfbench.verification.session import judge
@@ -205,7 +205,7 @@ def _judge_on_candidate(
 
 def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstance:
     started = process_time()
-    for candidate in _iterate_fitting_instances(claim, list_hard_families(claim.check.values)):  # type: ignore[attr-defined]
+    for candidate in _iterate_fitting_instances(claim, list_hard_instances(claim.check.values)):  # type: ignore[attr-defined]
         narrowed = replace(claim, instances=(candidate.instance,))
         fields = _judge_on_candidate(narrowed, candidate, effort, seed)
         return HardestInstance(claim.name, 1, process_time() - started, **fields)

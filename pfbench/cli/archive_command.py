@@ -149,20 +149,20 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
     from pfbench.claims.catalogue import load_user_papers, select_claims, select_mutants
     from pfbench.cli.faults import generate_faults, study_method_faults
     from pfbench.cli.report_sources import RunExecution
-    from pfbench.cli.verify import report_unit_dependence, sentences_on_unreproduced_errata
+    from pfbench.cli.verify import report_unit_consistency, sentences_on_unreproduced_errata
 
     (theorem,) = work.names
     claims = select_claims(work.names, work.effort)
-    report_unit_dependence(claims, work)
+    report_unit_consistency(claims, work)
     errata = [erratum for paper in load_user_papers(work.names) for erratum in paper.errata]
     planted = select_mutants(work.names)
-    with work.step_progress("verification", len(claims) + len(errata)) as steps:
+    with work.progress_of_checks("verification", len(claims) + len(errata)) as steps:
         done = work.make_session(steps).verify(claims)
         examined = work.make_session(steps).examine(errata)
     rows, counterexamples = search_and_add_counterexamples(
         done.rows, work.engine, work.effort, work.seeds[0]
     )
-    with work.step_progress("planted faults", len(planted)) as steps:
+    with work.progress_of_checks("planted faults", len(planted)) as steps:
         caught = work.make_session(steps).catch_mutants(planted)
     faults, _, fault_names = generate_faults(work, limit)
     studied = study_method_faults(work, faults, claims)

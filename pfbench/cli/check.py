@@ -43,7 +43,7 @@ def check(
     from pfbench.base.files import record_opened_files
     from pfbench.checking import KINDS
     from pfbench.checking import check as look
-    from pfbench.checking.resolver import is_imported
+    from pfbench.checking.resolver import refers_to_user_code
     from pfbench.runs.planning.name_resolution import unquote_selector
 
     problem = problem and unquote_selector("problem", problem)
@@ -51,7 +51,7 @@ def check(
         check_choice("--kind", kind, KINDS)
     if not as_json:
         terminal.announce_imports(
-            [text for text in (name, problem) if text is not None and is_imported(text)]
+            [text for text in (name, problem) if text is not None and refers_to_user_code(text)]
         )
     with terminal.redirect_stdout_if_json(as_json), record_opened_files() as files:
         report = look(name, problem=problem, kind=kind)

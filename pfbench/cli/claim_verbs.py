@@ -96,7 +96,7 @@ def _run_power_searches_by_effort(
         for search in searches:
             claim = search.claim
             search.was_run = claim in selected and claim.seconds(effort) <= limit
-        with work.step_progress(f"power, {effort}", None) as steps:
+        with work.progress_of_checks(f"power, {effort}", None) as steps:
             seeds = range(work.seeds[0], work.seeds[0] + SEEDS)
             sessions = [work.make_session(steps, seed, effort) for seed in seeds]
             complete_searches([search for search in searches if search.was_run], sessions)
@@ -166,7 +166,7 @@ def compute_worst_cases(
             return
         cases = worst_case.select_cases(work.names)
         worst_case.check_installed()
-        with work.step_progress("worst cases", len(cases)) as steps:
+        with work.progress_of_checks("worst cases", len(cases)) as steps:
             done = work.make_session(steps).verify(cases)
         report_results_and_exit_if_unexpected(done, [], work)
 

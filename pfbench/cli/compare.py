@@ -96,7 +96,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
     """
     from pfbench.runs.planning.name_resolution import select_problem, unquote_selector
     from pfbench.runs.planning.spec import load_spec
-    from pfbench.runs.planning.suite import suite_for_problem
+    from pfbench.runs.planning.suite import adapt_suite_to_problem
 
     if problem is None:
         path = resolve_spec_path("suite", suite, suite_spec_paths())
@@ -112,7 +112,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
         terminal.announce_imports([problem])
         normed = getattr(select_problem(problem), "norm", None) is not None
         path = suite_spec_paths()["norms" if normed and suite == "quick" else suite]
-        spec = suite_for_problem(path, problem)
+        spec = adapt_suite_to_problem(path, problem)
     return spec if price is None else _set_price(spec, price), path
 
 
@@ -236,7 +236,7 @@ def write_comparison(
         raise AssertionError("the report has no section about the method under test")
     tables = filter(None, [front.calls_table, contents.parts[0].candidate_tuning_table])
     files = [] if output is None else write_contents(contents, output)
-    sentences = front.outcome_counts_sentence, *front.failure_sentences
+    sentences = front.outcome_counts_sentence, *front.candidate_failure_texts
     return ReportSummary(sentences, tuple(tables), tuple(files)), front.comparisons[0]
 
 

@@ -78,7 +78,7 @@ def _report_caught_catalogue_faults(
     generated, claims, sample = (
         generate_faults(work, max_faults, max_late_faults) if is_study else ([], [], "none")
     )
-    with work.step_progress("mutants", sum(len(m.expected_claims) for m in planted)) as steps:
+    with work.progress_of_checks("mutants", sum(len(m.expected_claims) for m in planted)) as steps:
         outcomes = work.make_session(steps).catch_mutants(planted)
     studied = study_method_faults(work, generated, claims) if is_study else []
     mutants = [terminal.rename_keys(outcome.as_json(), about="description") for outcome in outcomes]
@@ -175,7 +175,7 @@ def study_method_faults(
         return next(runs, None)
 
     efforts = ("quick", "full") if work.effort == "full" else ("quick",)
-    with work.step_progress("generated faults", None) as steps:
+    with work.progress_of_checks("generated faults", None) as steps:
         sessions = [work.make_session(steps, effort=effort) for effort in efforts]
         return run_mutation_study(sessions, faults, select_claims, ADMISSIBLE, full_size_settings)
 
@@ -199,8 +199,8 @@ def _write_study(
 
 def _render_study(studied: "Sequence[StudiedFault]") -> RenderableType:
     from pfbench.verification.mutation_study import (
+        count_caught_and_total,
         count_first_catches_by_claim,
-        detection_rate,
         group_faults,
         list_missed_faults,
     )
@@ -211,7 +211,7 @@ def _render_study(studied: "Sequence[StudiedFault]") -> RenderableType:
             str(len(faults)),
             str(sum(bool(study.equivalent) for study in faults)),
             str(sum(bool(study.admissible) for study in faults)),
-            str(detection_rate(faults)),
+            str(count_caught_and_total(faults)),
         )
         for name, faults in group_faults("method", studied).items()
     ]
@@ -221,7 +221,7 @@ def _render_study(studied: "Sequence[StudiedFault]") -> RenderableType:
         make_table(("method", "faults", "equivalent", "admissible", "caught"), rows),
         make_table(("claim", "caught first"), caught),
         *([section_with_title("missed", terminal.multiline_cell(*missed))] if missed else []),
-        f"{detection_rate(studied)} caught of those neither equivalent nor admissible",
+        f"{count_caught_and_total(studied)} caught of those neither equivalent nor admissible",
     )
 
 

@@ -251,7 +251,7 @@ def _problems_and_parameters_accepting(set_or_penalty: CatalogueItem) -> Iterato
     for problem in PROBLEMS.values():
         is_only_set = problem.only_set == set_or_penalty.name
         if (kind == "set" and is_only_set) or (
-            not cls.required_arguments and problem.accepts_any(kind, cls.points)
+            not cls.required_arguments and problem.accepts_every(kind, cls.points)
         ):
             yield problem.name, "its only set" if is_only_set else f"{kind}={set_or_penalty.name}"
 

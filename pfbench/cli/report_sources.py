@@ -16,7 +16,7 @@ from pfbench.cli.formatting import format_plural
 from pfbench.cli.progress import StepProgress
 
 if TYPE_CHECKING:
-    from pfbench.reporting.report import RateLine, Report
+    from pfbench.reporting.report import RateCurve, Report
     from pfbench.reporting.report_contents import ReportContents
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import PlanOutcome
@@ -298,13 +298,13 @@ def _look_up_verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tu
         yield from ((row.claim.name, row) for row in rows if not row.lost)
 
 
-def _claim_rate_lines(claim: "Claim") -> "Iterator[RateLine]":
+def _claim_rate_lines(claim: "Claim") -> "Iterator[RateCurve]":
     """Yield the convergence rates that a claim states, as lines for figures.
 
     If eps^-a calls reach accuracy eps, the measure decreases as calls^(-1/a). Rates that need
     convexity are left out, as a report does not know whether its problems are convex.
     """
-    from pfbench.reporting.report import RateLine
+    from pfbench.reporting.report import RateCurve
 
     if claim.complexity is None or any("convex" in assumed for assumed in claim.assumptions):
         return
@@ -313,4 +313,4 @@ def _claim_rate_lines(claim: "Claim") -> "Iterator[RateLine]":
         if order.eps > 0.0:
             text = f"{claim.name}, {order} {kind} to {claim.complexity.criterion}"
             power = of_eps / order.eps
-            yield RateLine(claim.name, claim.method, measure, kind.lower(), power, text)
+            yield RateCurve(claim.name, claim.method, measure, kind.lower(), power, text)

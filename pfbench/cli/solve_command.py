@@ -389,11 +389,11 @@ def _list_displayed_measures(runs: "Sequence[Run]") -> list[str]:
 
     The lower end of an interval measure is left out if the interval is a single number in all runs.
     """
-    from pfbench.runs.loop.run import lower_end_names
+    from pfbench.runs.loop.run import lower_end_columns
 
     exact = {
         name
-        for name in (lower_end_names(runs[0].final) if runs else ())
+        for name in (lower_end_columns(runs[0].final) if runs else ())
         if all(run.final[name] == run.final[name.removesuffix("_lower")] for run in runs)
     }
     return [name for name in (runs[0].final if runs else ()) if name not in exact]
@@ -403,13 +403,13 @@ def _trace_table(run: "Run") -> RenderableType | None:
     """Return a table of selected rows of the trace, None if nothing was measured."""
     import numpy as np
 
-    from pfbench.runs.loop.run import TRACE_COLUMNS, lower_end_names
+    from pfbench.runs.loop.run import TRACE_COLUMNS, lower_end_columns
 
     # Not `run.trace`: pandas takes longer to import than a small run does.
     trace = dict(zip(run.columns, zip(*run.rows, strict=True), strict=True))
     exact = [
         name
-        for name in lower_end_names(run.columns)
+        for name in lower_end_columns(run.columns)
         if np.array_equal(trace[name], trace[name.removesuffix("_lower")], equal_nan=True)
     ]
     measured = [name for name in run.columns if name not in TRACE_COLUMNS and name not in exact]

@@ -49,7 +49,7 @@ class VerificationJob:
         return self.target == terminal.STANDARD_OUTPUT
 
     @contextmanager
-    def step_progress(self, title: str, total: int | None) -> Iterator[StepProgress]:
+    def progress_of_checks(self, title: str, total: int | None) -> Iterator[StepProgress]:
         """Show the progress of checks, and print at the end how many were executed."""
         slots = self.engine.slots
         with StepProgress(title, total, "checks", quiet=self.is_quiet, slots=slots) as steps:

@@ -101,10 +101,10 @@ def _verify_claims(
     errata += [erratum for paper in load_user_papers(work.names) for erratum in paper.errata]
     work.case_seed = choose_zero_or_random_case_seed(case_seed, claims, None)
     _announce_case_seed(work)
-    report_unit_dependence(claims, work)
+    report_unit_consistency(claims, work)
     errors = "erratum" if len(errata) == 1 else "errata"
     both = f" of {format_plural(len(claims), 'claim')} and {len(errata)} {errors}" if errata else ""
-    with work.step_progress(f"verification{both}", len(claims) + len(errata)) as steps:
+    with work.progress_of_checks(f"verification{both}", len(claims) + len(errata)) as steps:
         session = work.make_session(steps)
         done = session.verify(claims)
         includes_catalogue = work.table is not None
@@ -139,8 +139,8 @@ def _verify_algorithm(work: VerificationJob, reference: str, case_seed: int | No
     subject.check_importable()
     work.case_seed = choose_zero_or_random_case_seed(case_seed, claims, reference)
     _announce_case_seed(work)
-    report_unit_dependence(claims, work)
-    with work.step_progress("verification", len(claims)) as steps:
+    report_unit_consistency(claims, work)
+    with work.progress_of_checks("verification", len(claims)) as steps:
         summary = InterimSummary(claims, steps)
         order = methods_first_then_quickest_key(work.effort)
         session = replace(work.make_session(steps), progress=summary.count, order=order)
@@ -216,7 +216,7 @@ def _verify_repeatedly(work: VerificationJob) -> None:
     claims = select_claims(work.names, work.effort)
     verifications: list[Verification] = []
     try:
-        with work.step_progress("verification", len(work.seeds) * len(claims)) as steps:
+        with work.progress_of_checks("verification", len(work.seeds) * len(claims)) as steps:
             for seed in work.seeds:
                 verifications.append(work.make_session(steps, seed).verify(claims))
     finally:
@@ -313,7 +313,7 @@ def render_claim_list(claims: "Sequence[Claim]", effort: str, errata: Sized = ()
 # --- units ----------------------------------------------------------------------------------------
 
 
-def report_unit_dependence(claims: "Sequence[Claim]", work: VerificationJob) -> None:
+def report_unit_consistency(claims: "Sequence[Claim]", work: VerificationJob) -> None:
     """Print whether the bounds and schedules of user-defined theorems have consistent units."""
     if user_defined := [claim for claim in claims if claim.user_source]:
         checked = check_all_homogeneity(user_defined)

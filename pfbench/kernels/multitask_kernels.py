@@ -67,7 +67,7 @@ def curvature(z: float, c: float) -> float:
 
 
 @compile_reordering_sums
-def add_multiple(a: Floats, weight: float, g: Floats) -> None:
+def add_multiple_to_g(a: Floats, weight: float, g: Floats) -> None:
     """Add weight * a to g, in place."""
     for j in range(a.size):
         g[j] += weight * a[j]
@@ -91,7 +91,7 @@ def add_task_gradient(t: int, rows: TaskData, theta: Floats, scale: float, g: Fl
     """Add scale times the gradient of the losses of task t to row t of g."""
     for i in range(rows.bounds[t], rows.bounds[t + 1]):
         a = rows.values[i]
-        add_multiple(a, scale * slope(dot(a, theta[t]) + rows.offsets[t], rows.signs[i]), g[t])
+        add_multiple_to_g(a, scale * slope(dot(a, theta[t]) + rows.offsets[t], rows.signs[i]), g[t])
 
 
 @compile_serial
@@ -143,7 +143,7 @@ def add_gradients(
         i = check_index(indices[s], rows.task.size)
         t, a = rows.task[i], rows.values[i]
         z = dot(a, theta[t]) + rows.offsets[t]
-        add_multiple(a, weights[s] * slope(z, rows.signs[i]), g[t])
+        add_multiple_to_g(a, weights[s] * slope(z, rows.signs[i]), g[t])
 
 
 @compile_serial
@@ -156,7 +156,7 @@ def add_differences(
         t, a, c = rows.task[i], rows.values[i], rows.signs[i]
         at_theta = slope(dot(a, theta[t]) + rows.offsets[t], c)
         at_other = slope(dot(a, other[t]) + rows.offsets[t], c)
-        add_multiple(a, weights[s] * (at_theta - at_other), g[t])
+        add_multiple_to_g(a, weights[s] * (at_theta - at_other), g[t])
 
 
 @compile_serial
@@ -181,4 +181,4 @@ def add_rows(rows: TaskData, indices: Integers, weights: Floats, g: Floats) -> N
     """Add weight * a_i for each sampled row i to its task's row of g."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
-        add_multiple(rows.values[i], weights[s], g[rows.task[i]])
+        add_multiple_to_g(rows.values[i], weights[s], g[rows.task[i]])

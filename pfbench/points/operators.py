@@ -171,7 +171,7 @@ class TiltedOperator:
             image = atoms.gram(count) @ weights
             met = atoms.products_with_weighted_sum(rest, others_weights, count)
             low_at_x = c * float(weights @ (image - met))
-            low_at_vertex = self._inner_with_tilt(vertex)
+            low_at_vertex = self._inner_of_tilt_part(vertex)
         else:
             return None
         between = scale * float(weights @ products[:count])
@@ -196,9 +196,9 @@ class TiltedOperator:
 
     def inner(self, vertex: RankOne) -> float:
         """Return the inner product of this operator and a vertex."""
-        return self.sparse.inner(vertex) + self._inner_with_tilt(vertex)
+        return self.sparse.inner(vertex) + self._inner_of_tilt_part(vertex)
 
-    def _inner_with_tilt(self, vertex: RankOne) -> float:
+    def _inner_of_tilt_part(self, vertex: RankOne) -> float:
         """Return the inner product of a vertex and the part c (X - U) of this operator."""
         weights, left, right = self.factors
         return vertex.scale * float(weights @ ((left @ vertex.u) * (right @ vertex.v)))

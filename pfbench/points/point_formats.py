@@ -129,12 +129,12 @@ class LayeredPointFormat(DensePointFormat):
 
         self.is_point = self.is_gradient = is_point
 
-    def wrap_backend_if_layered(self, backend: Any) -> "LayeredBackend":
+    def wrap_backend_if_layered(self, backend: Any) -> "LayerFlatteningBackend":
         """Return a backend that converts the answers of the given backend to named layers."""
-        return LayeredBackend(backend, self.layers)
+        return LayerFlatteningBackend(backend, self.layers)
 
 
-class LayeredBackend:
+class LayerFlatteningBackend:
     """Backend for points with layers, which passes vectors to another backend.
 
     Its answers have layers.

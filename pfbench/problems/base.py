@@ -190,19 +190,19 @@ class FiniteSum(IndexSampling, ABC):
     def _missing_function_oracles(self) -> dict[str, str]:
         """Return the reason for each missing oracle of f, by the name of the oracle."""
         lacks: dict[str, str] = {}
-        if self.n > 1 and not (self._defines_verb("batch") or self._defines_verb("component")):
+        if self.n > 1 and not (self._overrides_verb("batch") or self._overrides_verb("component")):
             reason = "it defines neither component(i, x) nor batch(sample, x)"
             lacks |= dict.fromkeys(("batch", "difference", "table"), reason)
-        if not self._defines_verb("hessian"):
+        if not self._overrides_verb("hessian"):
             lacks["hessian"] = "it defines no Hessians"
-        if not self._defines_verb("component_smoothness"):
+        if not self._overrides_verb("component_smoothness"):
             lacks["component_smoothness"] = (
                 "it defines no L_i, the smoothness of each component, which sampling=importance "
                 "needs"
             )
         return lacks
 
-    def _defines_verb(self, verb: str) -> bool:
+    def _overrides_verb(self, verb: str) -> bool:
         """Return whether the subclass overrides the oracle method named `verb`."""
         return getattr(type(self), verb) is not getattr(FiniteSum, verb)
 
@@ -246,7 +246,7 @@ class FiniteSum(IndexSampling, ABC):
 
     def component(self, i: int, x: Any) -> Gradient:
         """Return the gradient of the component f_i at x."""
-        if self._defines_verb("batch"):
+        if self._overrides_verb("batch"):
             return self.batch(np.array([i]), x)
         if self.n > 1:
             raise RefusedError(f"{self.name} has no component gradients: {self.lacks['batch']}.")

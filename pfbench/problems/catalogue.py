@@ -61,7 +61,7 @@ class ProblemEntry:
         """Name of the problem's only feasible set; empty if the user can choose the set."""
         return "" if self.family.points else self.family.only_set
 
-    def accepts_any(self, kind: str, points: str) -> bool:
+    def accepts_every(self, kind: str, points: str) -> bool:
         """Return whether the problem accepts every set (or penalty) for points of a given kind.
 
         `kind` is "set" or "penalty"; `points` is a kind of points, such as "vectors".
@@ -125,7 +125,7 @@ def _set_and_penalty_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
     parameters: dict[str, dict[str, Parameter]] = {}
     for kind, entries in kinds:
         for body in entries.values():
-            if entry.accepts_any(kind, body.points) and not body.required_arguments:
+            if entry.accepts_every(kind, body.points) and not body.required_arguments:
                 for name, parameter in body.parameters().items():
                     parameters.setdefault(name, {})[f"{kind}={body.name}"] = parameter
     results = {}

@@ -85,7 +85,7 @@ class LinearFamily(AnySetFamily):
         features, labels = self._load_source(self.source)
         feasible, added = self._set_and_penalty(features.shape[1])
         first = self._random_start(feasible)
-        return self._add_norm(self.problem(features, labels, feasible, penalty=added, first=first))
+        return self._with_norm(self.problem(features, labels, feasible, penalty=added, first=first))
 
     def _random_start(self, feasible: ConvexBody) -> Floats | None:
         """Return a normally distributed start point, or None for that of the feasible set."""
@@ -128,7 +128,7 @@ class LogisticFamily(LinearFamily):
         logistic = self.problem(
             features, label_signs_zero_positive(labels), feasible, self.alpha, added, first
         )
-        return self._add_norm(logistic)
+        return self._with_norm(logistic)
 
 
 class RobustRegressionFamily(LinearFamily):
@@ -230,8 +230,8 @@ class MatrixFamily(AnySetFamily):
     def _with_norm_on_array_library(self, problem: Dense) -> FiniteSum:
         """Return the problem with the requested norm, on an array library if one is requested."""
         if self.arrays is None:
-            return self._add_norm(problem)
-        return self._add_norm(ArrayProblem(problem, load_array_library(self.arrays)))
+            return self._with_norm(problem)
+        return self._with_norm(ArrayProblem(problem, load_array_library(self.arrays)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,7 +82,7 @@ class AnySetFamily(ProblemFamily):
         None, "norm, such as spectral[radius=2], instead of a set or in addition to it", "none"
     )
 
-    def _add_norm(self, problem: FiniteSum) -> FiniteSum:
+    def _with_norm(self, problem: FiniteSum) -> FiniteSum:
         """Return the problem with the requested norm, or unchanged if none is requested."""
         if self.norm is None:
             return problem

@@ -220,14 +220,14 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         """
         w = self.sensing_variance
         return math.sqrt(
-            self.data.max_weighted_eigenvalue_bound(self.data.norms_squared - 2.0 * w) + w * w
+            self.data.max_weighted_eigenvalue_bound(self.data.matrix_norms_sq - 2.0 * w) + w * w
         )
 
     @cached_property
     def _gradient_deviation_bound(self) -> float:
         """Upper bound, valid on the whole set, of the square root of E |grad f_i - grad f|^2."""
         squares, mean = (
-            self.data.norms_squared,
+            self.data.matrix_norms_sq,
             self._gradient_of_squared_loss(np.zeros(self.shape)),
         )
         at_zero = float((self.data.y**2 * squares).mean()) - float(np.vdot(mean, mean))
@@ -237,7 +237,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
     def component_smoothness(self) -> Floats:
         """Return each component's smoothness max(|Z_i|_F^2 - w, w), for the sensing variance w."""
         w = self.sensing_variance
-        return np.maximum(self.data.norms_squared - w, w)
+        return np.maximum(self.data.matrix_norms_sq - w, w)
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
@@ -251,7 +251,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
                 "root of the largest eigenvalue of E (z z' - w I)^2 = E (|z|^2 - 2 w) z z' + w^2 I",
             ),
             L_max=(
-                max(float(self.data.norms_squared.max()) - w, w),
+                max(float(self.data.matrix_norms_sq.max()) - w, w),
                 "max |Z_i|_F^2 - w, or w if that is larger",
             ),
             L_mean=(

@@ -80,7 +80,7 @@ class SeparableFamily(NoisyFamily):
             weights=weights,
             centre=check_real("centre", self.centre),
         )
-        return self._add_norm(quadratic)
+        return self._with_norm(quadratic)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +108,7 @@ class MatrixLeastSquaresFamily(NoisyFamily):
         squares = MatrixLeastSquares(
             set=feasible, start_point=feasible.start(), noise=noise, A=A, B=B
         )
-        return self._add_norm(squares)
+        return self._with_norm(squares)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +215,7 @@ class NoisyVectorFamily(NoiseFamily):
         begin = np.full(d, check_real("begin", self.begin))
         start = begin if feasible.contains(begin) else feasible.start()
         function = self._build_noiseless_function(feasible, start)
-        return self._add_norm(self._add_noise(function, self._make_noise()))
+        return self._with_norm(self._add_noise(function, self._make_noise()))
 
     @abstractmethod
     def _build_noiseless_function(self, feasible: ConvexBody, start: Floats) -> FiniteSum:
@@ -291,7 +291,7 @@ class MatrixAdditiveFamily(NoiseFamily):
             B=rng.standard_normal((m, k)),
         )
         E = np.eye(m, k) * (np.arange(k) < r) / np.sqrt(r)
-        return self._add_norm(
+        return self._with_norm(
             MatrixAdditiveNoise(function=function, noise=self._make_noise(), direction=E)
         )
 
@@ -334,7 +334,7 @@ class RandomRowsFamily(AnySetFamily):
         rng = np.random.default_rng(self.seed)
         features, targets = rng.standard_normal((K, d)), rng.standard_normal(K)
         weights = 0.5 + rng.random(K)
-        return self._add_norm(
+        return self._with_norm(
             self.problem(
                 features=features,
                 targets=targets,

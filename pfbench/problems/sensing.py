@@ -157,7 +157,7 @@ class SensingData:
         return np.asarray(parts.sum(axis=0).reshape(self.shape))
 
     @cached_property
-    def norms_squared(self) -> Floats:
+    def matrix_norms_sq(self) -> Floats:
         """Squared Frobenius norms |Z_i|_F^2 of the sensing matrices, shape (n,)."""
         squares = np.empty(self.n)
         for block in row_blocks(*self.rows.shape):

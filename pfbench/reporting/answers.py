@@ -48,7 +48,7 @@ def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
         # The component gradients of an FO are in the SFO.
         kinds = [comparison for comparison in kinds if str(comparison.price) != "FO"]
     cheapest = (_describe_cheapest_methods(comparison, results.panel_noun) for comparison in kinds)
-    reached = _target_sentence(results, results.study.final_target, comparisons[0].panels)
+    reached = _hit_and_miss_sentence(results, results.study.final_target, comparisons[0].panels)
     return [first, reached, *filter(None, cheapest)]
 
 
@@ -68,7 +68,7 @@ def _comparison_sentence(results: StudyResults) -> str:
     return f"{subject}, of which {format_integer(lost.total())} failed ({join_items(ways)})."
 
 
-def _target_sentence(
+def _hit_and_miss_sentence(
     results: StudyResults, target: Stop, panels: Sequence[SettingComparison]
 ) -> str:
     """Return a sentence on how many runs reach the target, and which methods never reach it."""
@@ -209,7 +209,7 @@ def _join_some(names: Sequence[str], noun: str) -> str:
 def truncation_and_decrease_sentences(results: StudyResults) -> list[str]:
     """Return sentences on truncated runs, and on whether each measure ends lower than it starts."""
     equal = truncate_study(results)
-    falls = (_decrease_sentence(equal, measure) for measure in equal.study.measures)
+    falls = (_end_below_start_sentence(equal, measure) for measure in equal.study.measures)
     return [*_sentences_on_common_budget(results), *filter(None, falls)]
 
 
@@ -234,7 +234,7 @@ def _sentences_on_common_budget(results: StudyResults) -> Iterator[str]:
             )
 
 
-def _decrease_sentence(results: StudyResults, measure: str) -> str:
+def _end_below_start_sentence(results: StudyResults, measure: str) -> str:
     """Return a sentence on whether the median of a measure ends lower than it starts.
 
     It names the methods for which the median does not. The sentence is empty if the measure is not

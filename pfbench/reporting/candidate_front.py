@@ -276,7 +276,7 @@ class CandidateAgainstRivals:
         return f"; the strongest rival is {rival}, which is ahead on {behind} and behind on {ahead}"
 
     @property
-    def failure_sentences(self) -> list[str]:
+    def candidate_failure_texts(self) -> list[str]:
         """Sentences that list where the candidate was refused or failed, with the reasons."""
         sentences = []
         for label in self.candidate_labels:

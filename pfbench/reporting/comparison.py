@@ -77,7 +77,7 @@ class ScoredAlgorithm:
         """Expected calls until each target is reached; None if a target costs no calls."""
         return tuple(
             None
-            if calls.is_reached_at_no_cost
+            if calls.is_reached_by_free_runs
             else ExpectedCalls(
                 runtimes.ert(calls), runtimes.ert_interval(calls), calls.hits, calls.calls.size
             )
@@ -90,7 +90,7 @@ class ScoredAlgorithm:
         The number is infinite if the target needs no calls of this kind.
         """
         calls = self.calls[target_index]
-        return math.inf if calls.is_reached_at_no_cost else runtimes.ert(calls)
+        return math.inf if calls.is_reached_by_free_runs else runtimes.ert(calls)
 
     def sample(self, target_index: int) -> SeedSample:
         """Return a sample of the calls until one target is reached, with a number for each seed.
@@ -98,7 +98,7 @@ class ScoredAlgorithm:
         The sample is empty if the target needs no calls of this kind.
         """
         calls = self.calls[target_index]
-        sample = np.empty(0) if calls.is_reached_at_no_cost else calls.calls
+        sample = np.empty(0) if calls.is_reached_by_free_runs else calls.calls
         return SeedSample(sample, self.groups_by_target[target_index].is_deterministic)
 
     def sample_of_last_values(self, measure: str, target: float = -math.inf) -> SeedSample:

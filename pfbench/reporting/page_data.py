@@ -16,7 +16,7 @@ import numpy as np
 from pfbench.base.counts import COUNTED
 from pfbench.reporting import panels
 from pfbench.reporting.comparison import list_compared_measures
-from pfbench.reporting.report import RateLine, figure_rates
+from pfbench.reporting.report import RateCurve, figure_rates
 from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.seed_curves import (
@@ -55,7 +55,7 @@ def figure_data_json(
     spec: Spec,
     studies: Sequence[tuple[StudyResults, panels.FigureData]],
     labels: Sequence[str],
-    rates: Sequence[RateLine] = (),
+    rates: Sequence[RateCurve] = (),
 ) -> str:
     """Return the data of all interactive figures of the page as JSON.
 
@@ -98,7 +98,7 @@ class _StudyData:
         results: StudyResults,
         first: panels.FigureData,
         labels: Sequence[str],
-        rates: Sequence[RateLine],
+        rates: Sequence[RateCurve],
     ) -> None:
         self._results, self._first, self._labels = results, first, labels
         study = results.study
@@ -321,7 +321,7 @@ def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
 
 
 def _rate_constant_from_guarantee(
-    panel: SettingResults, label: str, rate: RateLine
+    panel: SettingResults, label: str, rate: RateCurve
 ) -> float | None:
     """Return C such that the rate C / calls^power equals the theorem's bound at the schedule's end.
 

@@ -77,7 +77,7 @@ class AxisScale:
     ticks: tuple[tuple[float, str], ...]
 
     @property
-    def clip_range(self) -> tuple[float, float]:
+    def line_clip_range(self) -> tuple[float, float]:
         """Range to which lines are clipped.
 
         The range is wider than the axis, so that the cut ends of lines are not visible.

@@ -29,7 +29,7 @@ from pfbench.runs.planning.suite import (
 
 
 @dataclass(frozen=True)
-class RateLine:
+class RateCurve:
     """Convergence rate, drawn in a log-log figure as the line measure = C / calls^power.
 
     Attributes
@@ -76,7 +76,7 @@ class StatedClaim:
 class MethodTheory:
     """Published rates and claims about the methods of a report."""
 
-    rates: tuple[RateLine, ...] = ()
+    rates: tuple[RateCurve, ...] = ()
     claims: tuple[StatedClaim, ...] = ()
 
 
@@ -317,7 +317,7 @@ def _refuse_unsuitable(suite: Spec, method: str, candidate_outcomes: Sequence[Pl
 # --- theory ---------------------------------------------------------------------------------------
 
 
-def figure_rates(results: StudyResults, rates: Sequence[RateLine]) -> list[tuple[str, RateLine]]:
+def figure_rates(results: StudyResults, rates: Sequence[RateCurve]) -> list[tuple[str, RateCurve]]:
     """Return (label, rate) pairs of the rates that a study's figure can show."""
     measures = {target.measure for target in results.study.targets} | {*results.study.measures}
     return [

@@ -59,7 +59,7 @@ class ReportPart:
         if self.front is None:
             return []
         tuning = tuning_effects.sentences_on_how_tuned(self.study)
-        return [self.front.outcome_counts_sentence, *self.front.failure_sentences, *tuning]
+        return [self.front.outcome_counts_sentence, *self.front.candidate_failure_texts, *tuning]
 
     @cached_property
     def truncation_and_decrease_sentences(self) -> list[str]:

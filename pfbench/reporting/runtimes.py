@@ -158,7 +158,7 @@ class Runtimes:
         return int(self.is_reached.sum())
 
     @property
-    def is_reached_at_no_cost(self) -> bool:
+    def is_reached_by_free_runs(self) -> bool:
         """Whether some run reaches the target, and the cost of every run is zero."""
         return bool(self.hits) and not self.calls_charged.any()
 

@@ -105,13 +105,13 @@ def _p_value(sample: SeedSample, other: SeedSample) -> float:
     if not (sample.values.size and other.values.size):
         return 1.0
     if sample.is_deterministic:
-        return sign_test(other.values, float(sample.values[0]))
+        return median_sign_test(other.values, float(sample.values[0]))
     if other.is_deterministic:
-        return sign_test(sample.values, float(other.values[0]))
+        return median_sign_test(sample.values, float(other.values[0]))
     return rank_test(sample.values, other.values)
 
 
-def sign_test(x: Array, tested_median: float) -> float:
+def median_sign_test(x: Array, tested_median: float) -> float:
     """Return the two-sided p-value of the sign test that a sample has a given median.
 
     Values equal to the given median are ignored.

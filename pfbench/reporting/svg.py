@@ -239,7 +239,7 @@ def add_legend(
 
 
 def _draw_band(axes: "Axes", band: MedianBand, number: int, scale: AxisScale, markers: int) -> None:
-    edges = scale.clip_range
+    edges = scale.line_clip_range
     floor = max(scale.low, edges[0]) if scale.log else edges[0]
     low, high = band.low.clip(floor, edges[1]), band.high.clip(floor, edges[1])
     color = line_style(number).color

@@ -120,14 +120,14 @@ class OrderingUnit:
     unit: CostUnit | None = None
 
     @property
-    def is_timed(self) -> bool:
+    def includes_seconds(self) -> bool:
         """Whether the cost includes seconds."""
         return any(name == "seconds" for price in self.prices.values() for name, _ in price.weights)
 
     def gives_positive_cost(self, group: RunGroup) -> bool:
         """Return whether a group's runs have a positive cost, or the cost includes seconds."""
         price = self.prices[group.label]
-        return self.is_timed or bool((price.costs_of_whole_runs(group.traces) > 0.0).any())
+        return self.includes_seconds or bool((price.costs_of_whole_runs(group.traces) > 0.0).any())
 
 
 @dataclass(frozen=True)
@@ -302,17 +302,17 @@ def _test_pair(
     x, y, spent = _two_samples_and_common_cost(ordering, group, other, cost_unit)
     values = median(x), median(y)
     unmoved = (
-        _stays_at_start(ordering, group, values[0]),
-        _stays_at_start(ordering, other, values[1]),
+        _ends_at_start_median(ordering, group, values[0]),
+        _ends_at_start_median(ordering, other, values[1]),
     )
     pair = OrderingPair(group.label, other.label, values, 0, 1.0, is_at_start=unmoved)
-    if cost_unit.is_timed and spent < SHORTEST:
+    if cost_unit.includes_seconds and spent < SHORTEST:
         return replace(pair, is_too_short_to_time=True)
-    exact = not cost_unit.is_timed and group.is_deterministic and other.is_deterministic
+    exact = not cost_unit.includes_seconds and group.is_deterministic and other.is_deterministic
     return replace(pair, better_side=rank_side(x, y), p_value=0.0 if exact else rank_test(x, y))
 
 
-def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) -> bool:
+def _ends_at_start_median(ordering: PublishedOrdering, group: RunGroup, value: float) -> bool:
     """Return whether a method's final median equals its median at the start of the runs."""
     starts = group.traces.start_values(ordering.measure)
     return ordering.target is None and bool(starts.size) and math.isclose(value, median(starts))

@@ -286,7 +286,7 @@ class RecordedAnswersBackend(CountingBackend):
         """
         if self.counts().lo >= self.T:
             return
-        coordinates = self._exchange.note_point(x)
+        coordinates = self._exchange.note_coordinates(x)
         length = norm(x)
         if length > 0.0:
             _, outside = self._outputs.split(coordinates)

@@ -242,7 +242,10 @@ class ResistingOracle(CountingBackend):
         if y is None:
             if len(self._coordinates) == _REMEMBERED:
                 del self._coordinates[next(iter(self._coordinates))]
-            y = self._exchange.coordinates_along_directions(self._exchange.note_point(x)) / self.mu
+            y = (
+                self._exchange.coordinates_along_directions(self._exchange.note_coordinates(x))
+                / self.mu
+            )
             self._coordinates[key] = y
         return y
 

@@ -94,7 +94,7 @@ class QuerySpan:
         y[: len(positions)] = basis_coordinates[positions]
         return y
 
-    def note_point(self, x: Floats) -> Floats:
+    def note_coordinates(self, x: Floats) -> Floats:
         """Add a point to the span, and return its coordinates in the basis."""
         coordinates, outside = self.basis.split(x)
         size = norm(outside)

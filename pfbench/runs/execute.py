@@ -171,7 +171,7 @@ def iterate_plan_outcomes(
                 continue
             for same in missing[keys[plan].key]:
                 yield _outcome_from_stored_run(same, keys[same], *containing_run)
-        now, waiting = _split_by_containment(now, keys)
+        now, waiting = _split_into_longest_and_parts(now, keys)
         now.sort(key=_problem_and_code_sort_key)
         # An engine sees to pfbench's own source.
         sources = [keys[plan].notes["source"] if plan.user_selectors else None for plan in now]
@@ -277,7 +277,7 @@ def _problem_and_code_sort_key(plan: PlannedRun) -> tuple[str, ...]:
     return sha256(plan.problem.encode()).hexdigest(), plan.problem, plan.user_code_name
 
 
-def _split_by_containment(
+def _split_into_longest_and_parts(
     plans: Sequence[PlannedRun], keys: Mapping[PlannedRun, RunKeys]
 ) -> tuple[list[PlannedRun], list[PlannedRun]]:
     """Return two lists: the runs that are not part of another run in the list, and the others.
@@ -309,7 +309,7 @@ def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
     if not searches:
         return spec
     runs = {outcome.plan: outcome.entry.run for outcome in execute_search(spec, searches)}
-    spec = spec.map_studies(lambda study: _add_choices(study, _choose_parameters(study, runs)))
+    spec = spec.map_studies(lambda study: _set_choices(study, _choose_parameters(study, runs)))
     further = [plan for plan in spec.search_runs() if plan not in runs]
     if further:
         runs |= {outcome.plan: outcome.entry.run for outcome in execute_search(spec, further)}
@@ -318,7 +318,7 @@ def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
     )
 
 
-def _add_choices(study: Study, choices: Sequence[TuningChoice]) -> Study:
+def _set_choices(study: Study, choices: Sequence[TuningChoice]) -> Study:
     """Return a study with these choices of parameters as the results of its tuning.
 
     If the study extends grids, a choice at an edge of its grid gets the next points beyond it.

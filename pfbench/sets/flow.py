@@ -86,7 +86,7 @@ class UnitFlowPolytope(VectorConvexBody):
             edge = self._find_edge_on_cycle()
             tail, head = self.edges[edge]
             raise InputError(f"edge {edge} ({tail} -> {head}) is on a cycle: use an acyclic graph.")
-        if self._some_next_edges[self.origin] < 0:
+        if self._path_edge_per_node[self.origin] < 0:
             raise InputError(
                 f"no path leads from origin={self.origin} to destination={self.destination}: add "
                 "the missing edges, or exchange origin and destination."
@@ -119,7 +119,7 @@ class UnitFlowPolytope(VectorConvexBody):
         return graphs.topological_order_outside_cycles(self._graph)
 
     @cached_property
-    def _some_next_edges(self) -> Integers:
+    def _path_edge_per_node(self) -> Integers:
         """For each node, one edge on a path to the destination, or -1 if there is no path."""
         return self._cheapest_next_edges(np.zeros(self.d))
 
@@ -187,14 +187,14 @@ class UnitFlowPolytope(VectorConvexBody):
         while node != self.destination:
             edges = outgoing[indptr[node] : indptr[node + 1]]
             ends = heads[edges]
-            open_ones = edges[(self._some_next_edges[ends] >= 0) | (ends == self.destination)]
+            open_ones = edges[(self._path_edge_per_node[ends] >= 0) | (ends == self.destination)]
             path.append(int(rng.choice(open_ones)))
             node = int(heads[path[-1]])
         return self._fill_vector(path, 1.0)
 
     def start(self) -> Floats:
         """Return the path that takes the first possible edge at each node; 0 is not in the set."""
-        return self._path_vector(self._some_next_edges)
+        return self._path_vector(self._path_edge_per_node)
 
     def _path_vector(self, choice: Integers) -> Floats:
         """Return the incidence vector of the path that takes edge `choice[v]` at each node v."""

@@ -45,7 +45,7 @@ class _WeightedLayers(NormProduct):
         pairs = self._balls_and_blocks(check_gradient(g, self.shape))
         return np.array([ball.radius * ball.dual_norm(block) for ball, block in pairs])
 
-    def _layer_norms(self, x: Floats) -> Floats:
+    def _norms_over_radii(self, x: Floats) -> Floats:
         """Return the norm of each layer divided by the radius of its ball, shape (layers,)."""
         return np.array(
             [ball.norm(block) / ball.radius for ball, block in self._balls_and_blocks(x)]
@@ -98,7 +98,7 @@ class NormSum(_WeightedLayers):
 
     def norm(self, x: Floats) -> float:
         """Return the norm of x: the sum over layers of the layer's norm divided by its radius."""
-        return math.fsum(self._layer_norms(x))
+        return math.fsum(self._norms_over_radii(x))
 
     @property
     def omega(self) -> float:
@@ -119,7 +119,7 @@ class NormRootSum(_WeightedLayers):
 
     def norm(self, x: Floats) -> float:
         """Return the norm of x: the root of the sum over layers of (layer norm/layer radius)^2."""
-        return math.hypot(*self._layer_norms(x))
+        return math.hypot(*self._norms_over_radii(x))
 
     def _maximising_weights(self, sizes: Floats) -> Floats:
         size = math.hypot(*sizes)

@@ -13,7 +13,7 @@ from pfbench.base.errors import InputError
 from pfbench.testing.failure_messages import (
     Layers,
     describe_first_non_finite,
-    describe_small_deviation,
+    explain_small_deviation,
     fail,
     format_call,
     max_deviation,
@@ -121,7 +121,7 @@ def covariant(
                 f"scaled with these powers of the factor {_FACTOR:g}: {powers}; if a constant such "
                 "as eps scales, too, give it and its power in scales"
             )
-            lines += describe_small_deviation(distance)
+            lines += explain_small_deviation(distance)
         options = {"scales": scales, "tolerance": tolerance}
         fail(lines, format_call(covariant, make, group, **options, **hyper))
 

@@ -87,7 +87,7 @@ def describe_first_non_finite(label: str, points: Sequence[Layers]) -> list[str]
     return []
 
 
-def describe_small_deviation(distance: float) -> list[str]:
+def explain_small_deviation(distance: float) -> list[str]:
     """Return a line on the likely cause of a deviation below 1e-5 of a step; [] for larger ones."""
     if not 0.0 < distance < _SMALL:
         return []

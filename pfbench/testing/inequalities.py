@@ -225,7 +225,7 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
         self._buffers: list[Any] = []
 
     def begin(self) -> "lmo":
-        """Set the momentum to 0 for a new run, and return this object."""
+        """Begin a new run with momentum 0, and return this object."""
         self._buffers = []
         return self
 
@@ -279,7 +279,7 @@ class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
         self.begin()
 
     def begin(self) -> "gap_recursion":
-        """Forget the previous run, and return this object."""
+        """Begin a new run, and return this object."""
         self._t, self._lower, self._last = 0, 0.0, 0.0
         return self
 

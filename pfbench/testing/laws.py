@@ -13,7 +13,7 @@ from pfbench.base.sample import IndexSampling
 from pfbench.testing.covariance import compute_tolerance
 from pfbench.testing.failure_messages import (
     describe_first_non_finite,
-    describe_small_deviation,
+    explain_small_deviation,
     fail,
     format_call,
     max_deviation,
@@ -125,7 +125,7 @@ def _compare_points(a: Stepper, b: Stepper, hyper: Any, tolerance: float, call: 
             f"{a.label} and {b.label} differ from step {first} on, by {distance:.3g} of the largest "  # noqa: E501
             f"step at step {t}",
             words,
-            *describe_small_deviation(distance),
+            *explain_small_deviation(distance),
         ]
         fail(lines, call)
 

@@ -49,7 +49,7 @@ _STATE = ("state", "param_groups", "step")
 _ARGUMENTS = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
-class Replicas:
+class OptimizerCopier:
     """Factory of optimiser copies, which update other tensors with the settings of one group.
 
     Parameters
@@ -99,7 +99,7 @@ class Replicas:
         ------
         InputError
             If the class cannot be constructed, and the user's optimiser already had state when
-                `Replicas` was created.
+                `OptimizerCopier` was created.
         """
         arguments = {name: settings[name] for name in self._arguments if name in settings}
         for first in ([{**settings, "params": parameters}], parameters):
@@ -220,7 +220,7 @@ class Orthogonaliser:
 
 
 def method_from_specification_or_class(
-    replicas: Replicas, optimizer: Any, group: Settings, specification: Settings
+    replicas: OptimizerCopier, optimizer: Any, group: Settings, specification: Settings
 ) -> str:
     """Return the name of the method that a parameter group claims to run; '' if unknown.
 
@@ -238,7 +238,7 @@ def method_from_specification_or_class(
 
 
 def examine(
-    replicas: Replicas, group: Settings, method: str, specification: Settings
+    replicas: OptimizerCopier, group: Settings, method: str, specification: Settings
 ) -> list[Finding]:
     """Examine copies of an optimiser for one parameter group, and return the findings."""
     parameter = group["params"][0]
@@ -261,7 +261,7 @@ def examine(
 
 
 def _dead_parameters(
-    replicas: Replicas, group: Settings, shape: tuple[int, ...], dtype: str
+    replicas: OptimizerCopier, group: Settings, shape: tuple[int, ...], dtype: str
 ) -> Iterator[Finding]:
     settings = replicas.settings(group)
     flags: dict[str, Any] = {}
@@ -298,7 +298,7 @@ def _layers(make: Stepper) -> Iterator[Finding]:
 
 
 def _compare_entrywise(
-    replicas: Replicas, group: Settings, method: str, shape: tuple[int, ...]
+    replicas: OptimizerCopier, group: Settings, method: str, shape: tuple[int, ...]
 ) -> list[Finding]:
     loud = {"lr": 0.1, "weight_decay": 0.5, "eps": 1.0}
     settings = replicas.settings(group)
@@ -319,7 +319,7 @@ def _compare_entrywise(
 
 
 def _compare_muon(
-    replicas: Replicas, group: Settings, orthogonaliser: Orthogonaliser, dtype: str
+    replicas: OptimizerCopier, group: Settings, orthogonaliser: Orthogonaliser, dtype: str
 ) -> Iterator[Finding]:
     settings = replicas.settings(group)
     # Newton-Schulz steps converge to the exact polar factor.
@@ -374,7 +374,7 @@ def _match_known_method_or_bug(
 
 
 def identify_orthogonaliser(
-    replicas: Replicas, group: Settings, specification: Settings
+    replicas: OptimizerCopier, group: Settings, specification: Settings
 ) -> tuple[Orthogonaliser | None, list[Finding]]:
     """Return orthogonaliser and scale, by the first step of an optimiser's copy, and findings.
 
@@ -394,7 +394,7 @@ def identify_orthogonaliser(
     if not all(np.isfinite(d.diagonal).all() and not d.is_rotated for d in directions):
         text = "the first direction does not have the singular vectors of the gradient"
         return None, [Finding(text, is_bug=False)]
-    intended = _find_stated_coefficients(settings, specification)
+    intended = _read_stated_coefficients(settings, specification)
     candidates = {**({"stated": intended} if intended is not None else {}), **PRESETS}
     fits = {name: _fit_layer_scales(directions, c) for name, c in candidates.items()}
     best = min(fits, key=lambda name: fits[name][1])
@@ -420,7 +420,7 @@ def identify_orthogonaliser(
     return Orthogonaliser(name, candidates[best], scale), findings + lines
 
 
-def _find_stated_coefficients(settings: Settings, specification: Settings) -> Coefficients | None:
+def _read_stated_coefficients(settings: Settings, specification: Settings) -> Coefficients | None:
     """Return the coefficients in the specification or in the settings of the group, or None."""
     value = specification.get("orthogonaliser")
     triple: Any = settings.get("ns_coefficients")

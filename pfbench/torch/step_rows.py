@@ -13,8 +13,8 @@ from pfbench.sets.orthogonalisers import certify_interval
 from pfbench.testing.inequalities import MomentumBasisDirection, express_in_momentum_basis
 from pfbench.torch.examination import (
     Finding,
+    OptimizerCopier,
     Orthogonaliser,
-    Replicas,
     examine,
     identify_orthogonaliser,
     method_from_specification_or_class,
@@ -109,7 +109,7 @@ class StepReader:
         largest: int,
     ) -> None:
         self._optimizer, self._specification, self._largest = optimizer, specification, largest
-        self._replicas = Replicas(optimizer)
+        self._replicas = OptimizerCopier(optimizer)
         groups = optimizer.param_groups
         self.methods = [
             method_from_specification_or_class(self._replicas, optimizer, g, specification)
@@ -137,7 +137,7 @@ class StepReader:
         a gradient. The largest learning rate of each group is recorded.
         """
         missing = layers = present = 0
-        groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)
+        groups = zip(self._optimizer.param_groups, self._methods_of_groups(), strict=True)
         for i, (group, method) in enumerate(groups):
             self._rates[i] = max(self._rates.get(i, 0.0), _learning_rate_or_zero(group))
             for p in group["params"]:
@@ -191,7 +191,7 @@ class StepReader:
     def examine_groups(self) -> list[Finding]:
         """Examine each parameter group at its largest learning rate, and return the findings."""
         findings: list[Finding] = []
-        groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)
+        groups = zip(self._optimizer.param_groups, self._methods_of_groups(), strict=True)
         for i, (group, method) in enumerate(groups):
             rate = {"lr": self._rates.get(i) or 1e-3} if group.get("lr") is not None else {}
             lines = examine(self._replicas, {**group, **rate}, method, self._specification)
@@ -200,7 +200,7 @@ class StepReader:
 
     # --- a layer ----------------------------------------------------------------------------------
 
-    def _group_methods(self) -> list[str]:
+    def _methods_of_groups(self) -> list[str]:
         """Return each parameter group's method; '' for a group added after the reader's start."""
         missing = len(self._optimizer.param_groups) - len(self.methods)
         return [*self.methods, *[""] * missing]
@@ -289,7 +289,7 @@ class StepReader:
         return self._orthogonalisers[i]
 
     def _has_direction(self, i: int, p: Any) -> bool:
-        return self._group_methods()[i] == "muon" and p.ndim > 1 and self._is_small(p)
+        return self._methods_of_groups()[i] == "muon" and p.ndim > 1 and self._is_small(p)
 
     def _is_small(self, p: Any) -> bool:
         return bool(min(len(p), p.numel() // len(p)) <= self._largest)

@@ -76,7 +76,7 @@ class Instance:
         """Whether the problem depends on a random generator or on a seed that is not fixed."""
         return "rng" in self.free_parameter_names[:1] or "seed" in self.free_parameter_names
 
-    def build_random(self, rng: np.random.Generator) -> Any:
+    def build_with_generator(self, rng: np.random.Generator) -> Any:
         """Build the problem; pass the random generator to `build` if it takes one."""
         return self(rng) if "rng" in self.free_parameter_names[:1] else self()
 
@@ -88,7 +88,7 @@ class Instance:
 
     def example(self) -> Any:
         """Build an example of the problem; each call builds the same one."""
-        return self.build_random(np.random.default_rng(0))
+        return self.build_with_generator(np.random.default_rng(0))
 
 
 def with_other_data_seed(instance: Instance, seed: int, name: str) -> Instance:

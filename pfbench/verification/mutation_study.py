@@ -65,7 +65,7 @@ class StudiedFault:
 
     @property
     def is_missed(self) -> bool:
-        """Whether a claim should catch the fault, but none does."""
+        """Whether no claim catches the fault, though one should."""
         return self.should_be_caught and self.caught_by is None
 
     def as_json(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class DetectionRate:
         return f"{self.caught} of {self.total}{percent}"
 
 
-def detection_rate(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
+def count_caught_and_total(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
     """Return the number of caught faults, and of all faults that claims should catch."""
     counted = [study for study in studied_faults if study.should_be_caught]
     return DetectionRate(sum(study.caught_by is not None for study in counted), len(counted))
@@ -237,12 +237,18 @@ def report(faults: Sequence[StudiedFault], command: str, sample: str) -> str:
     )
     lines = ["# Generated faults", "", f"Made by `{command}`: {sample}.", ""]
     if early:
-        lines += [f"Found of those neither equivalent nor admissible: {detection_rate(early)}.", ""]
+        lines += [
+            f"Found of those neither equivalent nor admissible: {count_caught_and_total(early)}.",
+            "",
+        ]
         lines += [*_detection_rate_table("method", group_faults("method", early)), ""]
         lines += [*_operator_rows(early), "", *_claim_rows(early), *_fault_rows(early)]
     if late:
         lines += ["", "## Late faults", "", LATE, ""]
-        lines += [f"Found of those that change a run of that size: {detection_rate(late)}.", ""]
+        lines += [
+            f"Found of those that change a run of that size: {count_caught_and_total(late)}.",
+            "",
+        ]
         lines += [*_operator_rows(late), "", *_claim_rows(late), *_fault_rows(late)]
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
@@ -285,7 +291,7 @@ def _fault_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
 
 
 def list_missed_faults(studied_faults: Sequence[StudiedFault]) -> list[StudiedFault]:
-    """Return the faults that should be caught, but that no claim catches."""
+    """Return the faults that no claim catches, though one should."""
     return [study for study in studied_faults if study.is_missed]
 
 
@@ -297,7 +303,7 @@ def _cells(name: str, studied_faults: Sequence[StudiedFault]) -> tuple[Any, ...]
     same = sum(bool(study.equivalent) for study in studied_faults)
     covered = len(_admissible(studied_faults))
     raising = sum(study.is_caught_by_error for study in studied_faults)
-    rate = detection_rate(studied_faults)
+    rate = count_caught_and_total(studied_faults)
     return name, len(studied_faults), same, covered, rate, raising
 
 

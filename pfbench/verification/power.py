@@ -247,12 +247,14 @@ def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Sessio
 
 def _find_caught_errors(searches: Sequence[PowerSearch], session: Session) -> list[bool]:
     """Return whether each search's check detects its next planted error with the session's seed."""
-    caught = session.catch_mutants([search.next_mutant() for search in searches], search_time_limit)
+    caught = session.catch_mutants(
+        [search.next_mutant() for search in searches], time_limit_for_planted_error
+    )
     for search, outcome in zip(searches, caught, strict=True):
         search.lost_trials += sum(row.lost for row in outcome.verdicts)
     return [bool(item.catching_verdicts) for item in caught]
 
 
-def search_time_limit(claim: Claim, effort: str) -> float:
+def time_limit_for_planted_error(claim: Claim, effort: str) -> float:
     """Return the time in seconds after which the check of a planted error is killed."""
     return _PATIENCE * claim.seconds(effort) + _MORE

@@ -18,7 +18,7 @@ from forged_archives import checking, forged, run
 
 from pfbench.archive import unpacking
 from pfbench.archive.contents import archive_path
-from pfbench.archive.unpacking import check_module_names, read_runs
+from pfbench.archive.unpacking import read_runs, refuse_module_name_clashes
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
 from pfbench.oracles import Ledger
@@ -32,7 +32,7 @@ from pfbench.runs.storage.archive import is_valid_data_file_name, open_archive
 @pytest.mark.parametrize("name", ["sitecustomize", "usercustomize", "json", "numpy.linalg"])
 def test_no_module_of_an_archive_stands_in_anothers_place(name):
     with pytest.raises(InputError, match="the archive has a module"):
-        check_module_names([name])
+        refuse_module_name_clashes([name])
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,11 @@ from pfbench.archive.claim_tasks import (
     list_claim_runs,
     recompute_verdict,
 )
-from pfbench.archive.page import badge_phrases, count_caught_and_catchable_faults, make_page_files
+from pfbench.archive.page import (
+    badge_phrases,
+    count_caught_and_catchable_faults,
+    make_archive_page_files,
+)
 from pfbench.archive.unpacking import read_runs, source_digest
 from pfbench.verification.session import judge
 from pfbench.verification.user_claims import load_claims
@@ -302,8 +306,8 @@ def test_nothing_of_a_title_is_run_or_shown_as_its_own(archive):
     about, _ = content(archive)
     about["claims"][0]["statement"] = about["title"] = nasty
     about["verdicts"][0]["reason"] = nasty
-    page = make_page_files(about)["page.md"].decode()
-    assert "<script" not in page + make_page_files(about)["badge.svg"].decode()
+    page = make_archive_page_files(about)["page.md"].decode()
+    assert "<script" not in page + make_archive_page_files(about)["badge.svg"].decode()
     assert "](" not in page
     assert "@" not in page
     assert '\n# "' not in page

@@ -9,7 +9,7 @@ import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.cli.catalogue import suite_spec_paths
 from pfbench.runs.planning.spec import load_spec
-from pfbench.runs.planning.suite import SHARES, suite_for_problem, suite_labels
+from pfbench.runs.planning.suite import SHARES, adapt_suite_to_problem, suite_labels
 
 SUITE = """
 title = "Two methods, one of which needs a polytope"
@@ -73,7 +73,7 @@ def test_a_suite_is_listed_printed_and_written(pfbench, folder):
     ],
 )
 def test_the_targets_on_a_problem_are_shares_of_its_start(problem, of, measure):
-    spec = suite_for_problem(suite_spec_paths()[of], problem)
+    spec = adapt_suite_to_problem(suite_spec_paths()[of], problem)
     run = (
         pf.solve(problem, "prox-sgd[iterations=1,step=0.1,batch=1]", measures=[measure])
         if (of == "quick")
@@ -110,7 +110,7 @@ def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeyp
 
 def test_a_start_without_anything_to_reach_is_refused():
     with pytest.raises(InputError) as refused:
-        suite_for_problem(suite_spec_paths()["quick"], "own_things:Flat")
+        adapt_suite_to_problem(suite_spec_paths()["quick"], "own_things:Flat")
     assert_one_sentence(refused, "another start")
 
 

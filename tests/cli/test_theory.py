@@ -10,7 +10,7 @@ from pfbench.claims.catalogue import CLAIMS, claims_about
 from pfbench.cli.report_sources import add_claims_and_verdicts
 from pfbench.reporting.report import (
     MethodTheory,
-    RateLine,
+    RateCurve,
     StatedClaim,
     figure_rates,
     table_of_verified_claims,
@@ -50,7 +50,7 @@ def test_rates_are_powers_of_the_calls(report):
 
 
 def test_a_rate_in_another_measure_has_no_place(report):
-    rates = [RateLine("c", "frank-wolfe", "gradient_mapping_sq", "lo", 1.0, "text")]
+    rates = [RateCurve("c", "frank-wolfe", "gradient_mapping_sq", "lo", 1.0, "text")]
     assert figure_rates(report.results[0], rates) == []
 
 

@@ -347,8 +347,8 @@ def test_a_seed_fixes_the_data_and_the_catalogue_builds_them(name):
     assert build(seed=3, radius=2.0).set.radius == 2.0
     assert first.shape[0] == 5
     assert first.parameters["seed"] == 3
-    assert PROBLEMS[name].accepts_any("set", "matrices")
-    assert not PROBLEMS[name].accepts_any("set", "vectors")
+    assert PROBLEMS[name].accepts_every("set", "matrices")
+    assert not PROBLEMS[name].accepts_every("set", "vectors")
 
 
 def test_the_digits_as_tasks_and_as_classes():

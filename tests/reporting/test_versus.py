@@ -67,7 +67,7 @@ def test_who_was_refused_does_not_stand():
     assert against("out", out, fast()) == []
     (said,) = make_candidate_front(
         [compare_algorithms(results(out, fast()), SFO)], ["out"]
-    ).failure_sentences
+    ).candidate_failure_texts
     assert said.startswith("out is refused on ")
 
 

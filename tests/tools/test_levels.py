@@ -53,7 +53,7 @@ def test_every_rule_of_the_package_is_simulated():
         "combine_all",
         "cap_at_holds_by_own_constant",
         "cap_at_holds_by_schedule_alone",
-        "combine_with_conditions",
+        "combine_parts_and_conditions",
     }
     simulated = {rule.name.strip("`") for rule in levels.RULES}
     assert names - CERTAIN - combine <= simulated

@@ -8,7 +8,7 @@ from pfbench.verification.statistics import (
     cap_at_holds_by_own_constant,
     cap_at_holds_by_schedule_alone,
     combine_all,
-    combine_with_conditions,
+    combine_parts_and_conditions,
 )
 from pfbench.verification.verdict_tables import matching_claimed_exponent
 
@@ -51,7 +51,8 @@ def test_all_must_hold_and_across_families_one_may_bind(verdicts, all_verdict, a
 )
 def test_a_condition_need_only_hold(main, condition, verdict):
     assert (
-        combine_with_conditions({"a": decided(main)}, {"b": decided(condition)}).verdict == verdict
+        combine_parts_and_conditions({"a": decided(main)}, {"b": decided(condition)}).verdict
+        == verdict
     )
 
 
@@ -68,7 +69,7 @@ def test_the_deciding_part_is_named_and_all_numbers_are_kept():
 
 def test_the_p_value_is_corrected_for_all_tests_at_every_depth():
     inner = combine_all({"a": decided("holds", p_value=1e-3), "b": decided("holds", p_value=0.5)})
-    outer = combine_with_conditions(
+    outer = combine_parts_and_conditions(
         {"x": inner, "y": decided("within-10")}, {"z": decided("holds", p_value=0.9)}
     )
     assert (outer.p_value, outer.test_count) == (1e-3, 3)
@@ -103,7 +104,7 @@ def test_of_a_sum_every_term_is_named_with_its_instance():
     first = best_if_all_hold_else_worst(
         {"chain": decided("within-10", 0.7), "easy": decided("holds", 0.01)}
     )
-    decision = combine_with_conditions(
+    decision = combine_parts_and_conditions(
         {"n": first, "": decided("within-10", 0.2)}, {"(9)": decided("within-10", 1.0)}
     )
     assert decision.tight_on == {"n: chain": 0.7, "": 0.2}
@@ -126,7 +127,7 @@ def test_what_could_not_come_out_otherwise_makes_nothing_tight(never, mark):
     best = best_if_all_hold_else_worst({"a": part, "b": decided("within-10", 0.4)})
     assert (best.verdict, best.tight_on) == ("within-10", {"b": 0.4})
     assert mark not in best.measured
-    assert mark not in combine_with_conditions({"b": decided("holds")}, {"a": part}).measured
+    assert mark not in combine_parts_and_conditions({"b": decided("holds")}, {"a": part}).measured
 
 
 @pytest.mark.parametrize(

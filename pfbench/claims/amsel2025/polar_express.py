@@ -34,7 +34,7 @@ from pfbench.verification.instruments.normed_quadratics import (
     draw_singular_values,
     make_half_frobenius_square,
     make_orthogonalised_problem,
-    matrix_with_singular_values,
+    matrix_and_polar_factor,
 )
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import Parts, check_each_instance, check_ratios
@@ -118,7 +118,7 @@ def max_random_polar_error(trial: Trial, problem: NormedProblem) -> float:
     for _ in range(trial.choose_by_effort(10, 100)):
         middle = np.exp(rng.uniform(np.log(ball.sigma_min), np.log(0.5), 2))
         s: Floats = np.append(middle, ball.sigma_min)
-        M, polar = matrix_with_singular_values(np.append(s, np.sqrt(1.0 - s @ s)), rng)
+        M, polar = matrix_and_polar_factor(np.append(s, np.sqrt(1.0 - s @ s)), rng)
         errors.append(float(np.linalg.norm(-np.asarray(ask.lo(M)) / ball.radius - polar, 2)))
     return max(errors)
 
@@ -173,7 +173,7 @@ def check_intervals(trial: Trial, instance: Instance, problem: Any) -> Parts:
         random = draw_singular_values(rng, trial.choose_by_effort(40, 400), minimum=lowest)
         S = np.array([*worst, *random[random.min(axis=1) >= lowest]])
         with np.errstate(over="ignore", invalid="ignore"):
-            X = np.array([ask.lo(matrix_with_singular_values(s, rng)[0]) for s in S])
+            X = np.array([ask.lo(matrix_and_polar_factor(s, rng)[0]) for s in S])
         is_finite = np.isfinite(X).all()
         svds = np.linalg.svd(X, compute_uv=False) if is_finite else np.full(S.shape, np.inf)
         expected = np.sort(np.abs(map_singular_values(PRESETS[name], S)))[:, ::-1]

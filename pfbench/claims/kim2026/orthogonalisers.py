@@ -18,7 +18,7 @@ from pfbench.verification.instruments.normed_quadratics import (
     SHAPE,
     draw_singular_values,
     make_orthogonalised_problem,
-    matrix_with_singular_values,
+    matrix_and_polar_factor,
 )
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
@@ -74,7 +74,7 @@ def check_convergence(
     degree, steps = problem.norm.degree, problem.norm.steps
     rng, ratios, sizes = trial.rng(instance.stream_key), [], []
     for s in draw_singular_values(rng, trial.choose_by_effort(40, 400), minimum=1e-3):
-        M, polar = matrix_with_singular_values(s, rng)
+        M, polar = matrix_and_polar_factor(s, rng)
         X = -np.asarray(ask.lo(M)) / problem.norm.radius
         bound = polar_factor_distance_bound(1.0 - float(s.min()) ** 2, degree, steps)
         norm = float(np.linalg.norm(X - polar, 2))
@@ -101,7 +101,7 @@ def check_deficit(trial: Trial, instance: Instance, problem: Any) -> Parts:
     worst = min(float(grid[lost.argmax()]), 0.5)
     upper = np.array([np.sqrt(1.0 - 3.0 * worst**2), worst, worst, worst])
     for s in (upper, *draw_singular_values(rng, trial.choose_by_effort(40, 400))):
-        M, _ = matrix_with_singular_values(s, rng)
+        M, _ = matrix_and_polar_factor(s, rng)
         X = -np.asarray(ask.lo(M)) / problem.norm.radius
         deficit = 1.0 - float(np.vdot(M, X)) / float(s.sum())
         ratios.append(deficit / bound)
@@ -161,7 +161,7 @@ def check_invariant_interval(trial: Trial) -> Evidence:
         lower = REACHED[problem.norm.steps]
         for s in draw_singular_values(rng, trial.choose_by_effort(60, 600), minimum=lower):
             if s.min() >= lower:
-                X = np.asarray(ask.lo(matrix_with_singular_values(s, rng)[0])) / problem.norm.radius
+                X = np.asarray(ask.lo(matrix_and_polar_factor(s, rng)[0])) / problem.norm.radius
                 svds.append(np.linalg.svd(X, compute_uv=False))
         result = np.array(svds)
         low, high = float(result.min()), float(result.max())

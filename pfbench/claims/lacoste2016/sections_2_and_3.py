@@ -223,13 +223,13 @@ def check_local_gap_bound(trial: Trial) -> Evidence:
             "face of the l1 ball": L1_FACE(rng, d=d),
         }
         for name, problem in convex.items():
-            parts[f"{name}, {seed}"] = _decide_gap_bound(trial, problem, lambda x: True)
+            parts[f"{name}, {seed}"] = _decide_local_gap_bound(trial, problem, lambda x: True)
         well = WELL(rng, d=d)
-        parts[f"double well, {seed}"] = _decide_gap_bound(trial, well, well.is_convex_near)
+        parts[f"double well, {seed}"] = _decide_local_gap_bound(trial, well, well.is_convex_near)
     return Evidence(statistics.best_if_all_hold_else_worst(parts), {"ratio": 1.0}, len(parts))
 
 
-def _decide_gap_bound(
+def _decide_local_gap_bound(
     trial: Trial, problem: Any, inside: Callable[[Any], bool]
 ) -> statistics.Decision:
     """Decide whether f(x_t) is at most the gap at all x_t of a run in a set where min f = 0.

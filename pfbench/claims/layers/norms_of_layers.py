@@ -58,7 +58,7 @@ def norms_by_radius(ball: NormProduct, x: Floats) -> Floats:
     return np.array(sizes) / RADII
 
 
-def dual_norms_by_radius(ball: NormProduct, g: Floats) -> Floats:
+def dual_norms_times_radius(ball: NormProduct, g: Floats) -> Floats:
     """Return each layer's dual norm times its radius, rho_l |g_l|_*."""
     first, second, third = ball.split(g)
     sizes = np.linalg.norm(first, "nuc"), np.linalg.norm(second), np.abs(third).sum()
@@ -102,7 +102,7 @@ def _deviations(
     """Return the largest relative error of each quantity of a ball, such as its norm, by name."""
     combined, dual = COMBINATIONS[kind]
     norms = [float(combined(norms_by_radius(reference, x))) for x in points]
-    duals = [float(dual(dual_norms_by_radius(reference, x))) for x in points]
+    duals = [float(dual(dual_norms_times_radius(reference, x))) for x in points]
     lengths = [float(np.linalg.norm(x)) for x in points]
     vertices = [np.asarray(ask.lo(g)) for g in points]
     sizes = [float(combined(norms_by_radius(reference, v))) for v in vertices]

@@ -10,7 +10,7 @@ import numpy as np
 from pfbench.claims.li2019 import shared_runs
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.quadratics import make_restricted_quadratic
-from pfbench.verification.statistics import Decision, combine_with_conditions, decide_mean
+from pfbench.verification.statistics import Decision, combine_parts_and_conditions, decide_mean
 from pfbench.verification.units import NUMBER, SQUARE, VALUE, formula
 
 
@@ -99,7 +99,7 @@ def check_gap(trial: Trial) -> Evidence:
             sfo, component_gradient_count(tested.problem.n, tested.inner_iterations, m, T)
         )
     return Evidence(
-        combine_with_conditions(
+        combine_parts_and_conditions(
             {"mean": shared_runs.combine_with_largest_ratio(means)},
             {"SFO": shared_runs.combine_with_largest_ratio(counts)},
         ),

@@ -93,7 +93,7 @@ def follow_heavy_ball_gaps(trial: Trial, problem: Problem) -> Gaps:
         last = total
 
 
-def follow_short_gaps(trial: Trial, problem: Problem) -> Gaps:
+def follow_short_step_gaps(trial: Trial, problem: Problem) -> Gaps:
     """Yield t, the gap G_t and G_t/(G_{t-1} - G_{t-1}^2/(2 L D^2)), for primal-dual short steps."""
     c = problem.constants(problem.start())
     lower, gap = 0.0, 0.0
@@ -226,7 +226,7 @@ GAP_SHORT = _claim(
         "steps min(1, G_{t-1}/(L |v_t - x_t|^2)): G_t <= 4 L D^2/(t+2), and G_t <= 2 L D^2/(t+4), "
         "G_t <= G_{t-1} - G_{t-1}^2/(2 L D^2) (ours)"
     ),
-    check=partial(check_gaps, follow=follow_short_gaps, bounds=SHORT),
+    check=partial(check_gaps, follow=follow_short_step_gaps, bounds=SHORT),
     formulas=_formulas(SHORT),
     schedule="step = primal-dual, smoothness = L",
 )

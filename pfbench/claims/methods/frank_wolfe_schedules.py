@@ -11,12 +11,12 @@ from pfbench.claims.methods.schedule_formulas import (
     add_parameters_to_requests,
     constant_step_schedule,
     loopless_probability,
-    mean_smoothness,
     page_sizes,
     requests_at_jumps,
     round_up,
     smallest_horizon,
-    table_sizes,
+    smoothness_L,
+    zerosarah_sizes,
 )
 from pfbench.verification.schedule_homogeneity import USUAL
 from pfbench.verification.schedules import SMALLEST, WANTED, Printed, ScheduleRequest
@@ -61,7 +61,7 @@ def sfw_schedule(epsilon: float, c: Constants) -> Printed:
     The step size is sqrt(2 h0/(T L D^2)), at most 1, where h0 = f(x_0) - min f.
     The mean gap is at most (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon.
     """
-    curvature = mean_smoothness(c) * c.D**2
+    curvature = smoothness_L(c) * c.D**2
     accurate = (math.sqrt(2.0 * c.delta * curvature) + c.D * math.sqrt(c.sigma2)) ** 2 / epsilon**2
     T = round_up(max(1.0, accurate, 2.0 * c.delta / curvature))
     step = min(1.0, math.sqrt(2.0 * c.delta / (T * curvature)))
@@ -74,7 +74,7 @@ def svfw_schedule(epsilon: float, c: Constants) -> Printed:
     The gradient errors are at most L gamma D.
     """
     m = round_up(c.n ** (1.0 / 3.0))
-    steps = constant_step_schedule(epsilon, c, mean_smoothness(c), 1.5)
+    steps = constant_step_schedule(epsilon, c, smoothness_L(c), 1.5)
     return {**steps, "period": m, "batch": m * m}
 
 
@@ -93,7 +93,7 @@ def spider_fw_schedule(epsilon: float, c: Constants, sampling: str = "uniform") 
 
     The gradient errors are at most L gamma D.
     """
-    root, L = math.sqrt(c.n), c.L_mean if sampling == "importance" else mean_smoothness(c)
+    root, L = math.sqrt(c.n), c.L_mean if sampling == "importance" else smoothness_L(c)
     return {"batch": root, "period": root, **constant_step_schedule(epsilon, c, L, 1.5)}
 
 
@@ -102,7 +102,7 @@ def _schedule_by_balance(epsilon: float, c: Constants, error: float, **sizes: fl
 
     The bound is h0/(T gamma) + (1/2 + error) L D^2 gamma, where gamma <= 1.
     """
-    return {**sizes, **constant_step_schedule(epsilon, c, mean_smoothness(c), 0.5 + error)}
+    return {**sizes, **constant_step_schedule(epsilon, c, smoothness_L(c), 0.5 + error)}
 
 
 def page_fw_schedule(epsilon: float, c: Constants) -> Printed:
@@ -127,7 +127,7 @@ def zerosarah_fw_schedule(epsilon: float, c: Constants) -> Printed:
     The weight is q/2, where q = 1 - (1 - 1/n)^b is the probability that a step replaces a given
     table entry. The gradient errors have the constant c^2 = 4/(ab) with a = q - q^2/4.
     """
-    b, q = table_sizes(c.n)
+    b, q = zerosarah_sizes(c.n)
     error = 2.0 / math.sqrt((q - q * q / 4.0) * b)
     return _schedule_by_balance(epsilon, c, error, batch=b, table_weight=q / 2.0)
 
@@ -138,7 +138,7 @@ def storm_fw_schedule(epsilon: float, c: Constants) -> Printed:
     The first batch has the size 1/alpha. T is the smallest number of iterations for which the bound
     is at most epsilon.
     """
-    L, sigma = mean_smoothness(c), math.sqrt(c.sigma2)
+    L, sigma = smoothness_L(c), math.sqrt(c.sigma2)
 
     def gamma(T: float) -> float:
         cubic = math.cbrt(2.0 * c.delta**2 / (L * sigma * c.D**3 * T * T))
@@ -159,7 +159,7 @@ def one_sfw_schedule(epsilon: float, c: Constants) -> Printed:
 
     The bound is (4/3) D sqrt(2 sigma^2 + 8 L^2 D^2)/sqrt T + 2 L D^2/(T+1).
     """
-    L = mean_smoothness(c)
+    L = smoothness_L(c)
     size = math.sqrt(32.0 * c.D**2 * (c.sigma2 + 4.0 * (L * c.D) ** 2) / 9.0)
     return _compute_least_iterations(
         lambda T: size / math.sqrt(T) + 2.0 * L * c.D**2 / (T + 1.0), epsilon
@@ -179,7 +179,7 @@ def momentum_sfw_schedule(epsilon: float, c: Constants) -> Printed:
 
 def spider_convex_schedule(epsilon: float, c: Constants) -> Printed:
     """Return SPIDER-FW's smallest number T of iterations with 10 L D^2/(T+1) <= epsilon."""
-    size = 10.0 * mean_smoothness(c) * c.D**2
+    size = 10.0 * smoothness_L(c) * c.D**2
     return _compute_least_iterations(lambda T: size / (T + 1.0), epsilon)
 
 
@@ -195,7 +195,7 @@ def page_convex_bound(c: Constants, T: float) -> float:
     It is ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)). Here C = L D^2 (1/2 + sqrt((2-p)/(pb))).
     """
     b, p, s = page_convex_batch_chance_delay(c)
-    C = mean_smoothness(c) * c.D**2 * (0.5 + math.sqrt((2.0 / p - 1.0) / b))
+    C = smoothness_L(c) * c.D**2 * (0.5 + math.sqrt((2.0 / p - 1.0) / b))
     return (c.delta * (s - 1) * (s - 2) + 4.0 * C * T) / ((T + s - 1) * (T + s - 2))
 
 
@@ -218,7 +218,7 @@ def nfwu_schedule(epsilon: float, c: Constants, **sizes: float) -> Printed:
     T and the step are those of theorem 3.1 of shen2019. In table 1, the batch S is multiplied by a
     factor, so that condition (9) holds: 1, 4, 4, 1 and 4/3 for the estimators GE 1 to 5.
     """
-    L = mean_smoothness(c)
+    L = smoothness_L(c)
     return {"iterations": L * c.delta / epsilon**2, "step": epsilon / (L * c.D), **sizes}
 
 
@@ -239,7 +239,7 @@ def nfwu_spiderg_schedule(epsilon: float, c: Constants) -> Printed:
 
 def nfwu_casvrg_schedule(epsilon: float, c: Constants) -> Printed:
     """Return the parameters of NFWU with CASVRG, by one of two formulas, depending on epsilon."""
-    L, n = mean_smoothness(c), c.n
+    L, n = smoothness_L(c), c.n
     if n * n * c.L2_ms * epsilon <= L * L:
         return nfwu_schedule(epsilon, c, batch=1, period=L / math.sqrt(c.L2_ms * epsilon))
     p = L**0.8 * n**0.2 / (c.L2_ms * epsilon) ** 0.4
@@ -251,7 +251,7 @@ def nfwu_caspiderg_schedule(epsilon: float, c: Constants) -> Printed:
 
     Where table 1 has S = 1, S is 2, the smallest integer above 4/3.
     """
-    L, n = mean_smoothness(c), c.n
+    L, n = smoothness_L(c), c.n
     ratio = L * L / (c.L2_ms * epsilon)
     if n**1.5 * c.L2_ms * epsilon <= L * L:
         return nfwu_schedule(epsilon, c, batch=2, period=ratio ** (2.0 / 3.0))
@@ -342,7 +342,7 @@ _DRAWN = tuple(
 _COARSE = tuple(request for request in WANTED if request.epsilon > 0.1)
 """Accuracies for which T, proportional to the cube of 1/epsilon, is an exact float."""
 
-_L, _C = mean_smoothness(USUAL[1]), USUAL[1]
+_L, _C = smoothness_L(USUAL[1]), USUAL[1]
 _SIZES_SWITCH = (_L * _L / (_C.L2_ms * _C.n**2), _L * _L / (_C.L2_ms * _C.n**1.5))
 """Accuracies below which GE 4 and GE 5 have other formulas."""
 

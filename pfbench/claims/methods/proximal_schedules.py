@@ -9,12 +9,12 @@ from pfbench.base.constants import Constants
 from pfbench.claims.methods.schedule_formulas import (
     add_parameters_to_requests,
     loopless_probability,
-    mean_smoothness,
     page_sizes,
     requests_at_jumps,
     round_up,
     smallest_horizon,
-    table_sizes,
+    smoothness_L,
+    zerosarah_sizes,
 )
 from pfbench.verification.schedules import WANTED, Printed
 
@@ -26,7 +26,7 @@ def gradient_descent_schedule(epsilon: float, c: Constants) -> Printed:
 
 def rspg_schedule(epsilon: float, c: Constants) -> Printed:
     """Return RSPG's step 1/(2L), iterations and batch, which make two error terms epsilon/2."""
-    L = mean_smoothness(c)
+    L = smoothness_L(c)
     T, b = 16.0 * L * c.delta / epsilon, 12.0 * c.sigma2 / epsilon
     return {"iterations": T, "batch": b, "step": 0.5 / L}
 
@@ -36,7 +36,7 @@ def svrg_schedule(epsilon: float, c: Constants) -> Printed:
 
     The number of iterations T is such that 18 L h0/T <= epsilon.
     """
-    L, root = mean_smoothness(c), c.n ** (1.0 / 3.0)
+    L, root = smoothness_L(c), c.n ** (1.0 / 3.0)
     T = 18.0 * L * c.delta / epsilon
     return {"iterations": T, "step": 1.0 / (3.0 * L), "batch": root**2, "period": root}
 
@@ -47,7 +47,7 @@ def svrg_plus_schedule(epsilon: float, c: Constants, *, online: bool = False) ->
     The batch is b = min(n, 1/epsilon)^(2/3), the best choice of the source. The online form has
     snapshots of size B = min(n, 6 sigma^2/epsilon).
     """
-    L, b, B = mean_smoothness(c), min(c.n, 1.0 / epsilon) ** (2.0 / 3.0), 6.0 * c.sigma2 / epsilon
+    L, b, B = smoothness_L(c), min(c.n, 1.0 / epsilon) ** (2.0 / 3.0), 6.0 * c.sigma2 / epsilon
     return {
         "iterations": 36.0 * L * c.delta / epsilon,
         "step": 1.0 / (6.0 * L),
@@ -77,7 +77,7 @@ def saga_schedule(epsilon: float, c: Constants) -> Printed:
 def sarah_step(c: Constants, loop_length: float) -> float:
     """Return SARAH's step 2/(L (1 + sqrt(1 + 4(p-1)/b))) for a loop of p steps with batch b."""
     b = round_up(math.sqrt(c.n))
-    return 2.0 / (mean_smoothness(c) * (1.0 + math.sqrt(1.0 + 4.0 * (loop_length - 1.0) / b)))
+    return 2.0 / (smoothness_L(c) * (1.0 + math.sqrt(1.0 + 4.0 * (loop_length - 1.0) / b)))
 
 
 def sarah_bound(c: Constants, loop_length: float) -> float:
@@ -100,7 +100,7 @@ def spider_schedule(epsilon: float, c: Constants) -> Printed:
 
     The number of iterations is floor(4 L Delta/epsilon^2) + 1.
     """
-    L, root = mean_smoothness(c), math.sqrt(c.n)
+    L, root = smoothness_L(c), math.sqrt(c.n)
     T = math.floor(4.0 * L * c.delta / epsilon**2) + 1
     return {"iterations": T, "step": epsilon / L, "lam": 0.5 / L, "batch": root, "period": root}
 
@@ -112,7 +112,7 @@ def spiderboost_schedule(
 
     T is such that E|G|^2 <= constant L Delta/T = epsilon^2.
     """
-    L, root = mean_smoothness(c), math.sqrt(c.n)
+    L, root = smoothness_L(c), math.sqrt(c.n)
     T = constant * L * c.delta / epsilon**2
     return {"iterations": T, "step": step / L, "batch": root, "period": root}
 
@@ -122,7 +122,7 @@ def _schedule_by_error(epsilon: float, c: Constants, c2: float, **sizes: float) 
 
     The argument `c2` is c^2, the constant of the summed squared gradient errors.
     """
-    L = mean_smoothness(c)
+    L = smoothness_L(c)
     eta = 1.0 / L if c2 == 0.0 else (math.sqrt(1.0 + 4.0 * c2) - 1.0) / (2.0 * c2 * L)
     return {**sizes, "step": eta, "iterations": 2.0 * c.delta / (eta * epsilon**2)}
 
@@ -141,7 +141,7 @@ def prox_page_schedule(epsilon: float, c: Constants) -> Printed:
 
     The number of iterations T is such that 16 L h0/T <= epsilon^2.
     """
-    L, (b, p) = mean_smoothness(c), page_sizes(c.n)
+    L, (b, p) = smoothness_L(c), page_sizes(c.n)
     T = 16.0 * L * c.delta / epsilon**2
     return {"batch": b, "refresh": p, "iterations": T, "step": 0.25 / L}
 
@@ -158,7 +158,7 @@ def zerosarah_schedule(epsilon: float, c: Constants) -> Printed:
 
     The weight is q/2, where q is the probability that a step replaces a given table entry.
     """
-    b, q = table_sizes(c.n)
+    b, q = zerosarah_sizes(c.n)
     # With lambda = q/2: a = q - q^2/4, and 2 lambda^2 (1-q)(2-q)/q^2 = (1-q)(2-q)/2.
     c2 = (2.0 + (1.0 - q) * (2.0 - q)) / (b * (q - q * q / 4.0))
     return _schedule_by_error(epsilon, c, c2, batch=b, table_weight=q / 2.0)
@@ -169,7 +169,7 @@ def rsag_schedule(epsilon: float, c: Constants) -> Printed:
 
     N satisfies 6 L h0/N = epsilon.
     """
-    L = mean_smoothness(c)
+    L = smoothness_L(c)
     return {"iterations": 6.0 * L * c.delta / epsilon, "step": 0.5 / L, "batch": c.n}
 
 
@@ -178,7 +178,7 @@ def mapping_bound_on_bounded_set(c: Constants, N: float) -> float:
 
     It is 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
     """
-    L = mean_smoothness(c)
+    L = smoothness_L(c)
     return 192.0 * (L * c.D) ** 2 / (N**2 * (N + 1.0)) + 144.0 * c.ell * L * c.M**2 / N
 
 
@@ -188,7 +188,7 @@ def prox_rsag_schedule(epsilon: float, c: Constants) -> Printed:
     For this N, `mapping_bound_on_bounded_set` is at most epsilon.
     """
     N = smallest_horizon(partial(mapping_bound_on_bounded_set, c), epsilon)
-    return {"iterations": N, "step": 0.5 / mean_smoothness(c), "batch": c.n}
+    return {"iterations": N, "step": 0.5 / smoothness_L(c), "batch": c.n}
 
 
 def natasha15_schedule(epsilon: float, c: Constants, sigma: float | None = None) -> Printed:

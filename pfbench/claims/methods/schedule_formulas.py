@@ -24,7 +24,7 @@ def add_parameters_to_requests(**parameters: Any) -> tuple[ScheduleRequest, ...]
     )
 
 
-def mean_smoothness(c: Constants) -> float:
+def smoothness_L(c: Constants) -> float:
     """Return max(L_f, L_ms), the smoothness constant L in most schedules."""
     return max(c.L_f, c.L_ms)
 
@@ -61,7 +61,7 @@ def loopless_probability(n: int) -> float:
     return float(min(1.0, 2.0 / n ** (1.0 / 3.0)))
 
 
-def table_sizes(n: int) -> tuple[int, float]:
+def zerosarah_sizes(n: int) -> tuple[int, float]:
     """Return ZeroSARAH's batch b = sqrt n, and the chance q that a step replaces a given entry."""
     b = round_up(math.sqrt(n))
     return b, 1.0 - (1.0 - 1.0 / n) ** b

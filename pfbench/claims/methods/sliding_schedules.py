@@ -7,10 +7,10 @@ from functools import partial
 from pfbench.base.constants import Constants
 from pfbench.claims.methods.schedule_formulas import (
     SLIDING,
-    mean_smoothness,
     requests_at_jumps,
     round_up,
     smallest_horizon,
+    smoothness_L,
 )
 from pfbench.verification.schedules import Printed
 
@@ -41,7 +41,7 @@ def stochastic_ncgs_mapping_bound(c: Constants, N: float) -> float:
 
     Its four terms stem from the set's size, the lower curvature, the inner loop and the noise.
     """
-    L = mean_smoothness(c)
+    L = smoothness_L(c)
     size = 384.0 * (L * c.D) ** 2 / (N * (N + 1.0) * (N + 2.0))
     lower = 192.0 * L * c.ell * c.M**2 / (N + 2.0)
     inner = 96.0 * L / (N * (N + 2.0)) + 36.0 * L / N
@@ -55,7 +55,7 @@ def stochastic_schedule(epsilon: float, c: Constants) -> Printed:
     They include eta = 1/N and batches of m_k = k components.
     """
     N = smallest_horizon(partial(stochastic_ncgs_mapping_bound, c), epsilon)
-    return {"iterations": N, "smoothness": mean_smoothness(c), "tolerance": None, "batch": None}
+    return {"iterations": N, "smoothness": smoothness_L(c), "tolerance": None, "batch": None}
 
 
 def ncgs_vr_schedule(epsilon: float, c: Constants) -> Printed:
@@ -63,7 +63,7 @@ def ncgs_vr_schedule(epsilon: float, c: Constants) -> Printed:
 
     The tolerance is eta = 1/T. T is 18 L (Delta+1)/epsilon, rounded up to a multiple of m.
     """
-    L, m = mean_smoothness(c), round(c.n ** (1.0 / 3.0))
+    L, m = smoothness_L(c), round(c.n ** (1.0 / 3.0))
     return {
         "iterations": m * round_up(18.0 * L * (c.delta + 1.0) / epsilon / m),
         "period": m,
@@ -90,7 +90,7 @@ def ncgs_spider_schedule(epsilon: float, c: Constants, sampling: str = "uniform"
     N = 32 L Delta/epsilon and eta = epsilon/(48L). If components are drawn in proportion to their
     L_i, L is the mean of the L_i, as in the source.
     """
-    L, T = c.L_mean if sampling == "importance" else mean_smoothness(c), round_up(math.sqrt(c.n))
+    L, T = c.L_mean if sampling == "importance" else smoothness_L(c), round_up(math.sqrt(c.n))
     return {
         "iterations": max(1.0, 32.0 * L * c.delta / epsilon),
         "smoothness": L,

@@ -18,7 +18,7 @@ from pfbench.verification.statistics import (
     Decision,
     SeedRows,
     best_if_all_hold_else_worst,
-    combine_with_conditions,
+    combine_parts_and_conditions,
     decide_equality,
     decide_exponent,
     decide_mean,
@@ -175,7 +175,7 @@ def check_means_and_exact_counts(
         )
         runs += needed
     return Evidence(
-        combine_with_conditions(
+        combine_parts_and_conditions(
             {"mean": best_if_all_hold_else_worst(parts)},
             {"count": best_if_all_hold_else_worst(counts)},
         ),
@@ -220,7 +220,7 @@ class ScheduleSweep:
         draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))
 
         def row(k: int) -> list[RunCost]:
-            problem = self.problem.build_random(np.random.default_rng(seeds[k]))
+            problem = self.problem.build_with_generator(np.random.default_rng(seeds[k]))
             constants = problem.constants(problem.start())
             arguments = {} if factor == 1.0 else {"smoothness": factor * constants.L}
             costs = []

@@ -27,7 +27,7 @@ from pfbench.verification.statistics import (
     Decision,
     best_if_all_hold_else_worst,
     combine_all,
-    combine_with_conditions,
+    combine_parts_and_conditions,
     decide_exact,
     decide_exponent,
     decide_inequality,
@@ -102,7 +102,7 @@ def make_scaled_simplex_quadratic(d: int, rise: float) -> indefinite.IndefiniteQ
 
 
 def make_slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
-    """Return a linear function on a box so long that the last of N steps just reaches its end.
+    """Return a slope, a linear function on a box, whose end the last of N steps just reaches.
 
     So every gradient mapping equals the constant gradient, and the bound is nearly attained.
     """
@@ -166,7 +166,7 @@ def check_option1(trial: Trial) -> Evidence:
                 [float(np.sum(squares)) / N / option1_mean_bound(L, delta, N)]
             )
     return Evidence(
-        combine_with_conditions(
+        combine_parts_and_conditions(
             {
                 "least": best_if_all_hold_else_worst(decisions),
                 "mean": best_if_all_hold_else_worst(mean),
@@ -262,7 +262,7 @@ def check_rate(trial: Trial) -> Evidence:
         "l1 ball": decide_call_exponent(multiples, rows, "lo", 2.0, first),
     }
     return Evidence(
-        combine_with_conditions(
+        combine_parts_and_conditions(
             {"FO": best_if_all_hold_else_worst(fo), "LO": best_if_all_hold_else_worst(lo)},
             {"|G|^2/eps": reached},
         ),

@@ -20,7 +20,10 @@ from pfbench.verification.instruments.indefinite import (
     noisy_ball,
     random_on_l1_ball,
 )
-from pfbench.verification.statistics import best_if_all_hold_else_worst, combine_with_conditions
+from pfbench.verification.statistics import (
+    best_if_all_hold_else_worst,
+    combine_parts_and_conditions,
+)
 from pfbench.verification.units import LENGTH, SQUARE, formula
 
 # --- the bound ------------------------------------------------------------------------------------
@@ -124,7 +127,7 @@ def check_rate(trial: Trial) -> Evidence:
     }
     sfo, lo, output, runs = decide_calls_and_outputs(sweeps, trial.choose_by_effort(6, 20), 2.0)
     return Evidence(
-        combine_with_conditions(
+        combine_parts_and_conditions(
             {
                 "SFO to the target": best_if_all_hold_else_worst(sfo),
                 "LO in all": best_if_all_hold_else_worst(lo),

@@ -58,7 +58,7 @@ def make_spread_ball_quadratic(
 
 
 def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
-    """Return a linear function on a box so long that the last of T steps just reaches its end.
+    """Return a slope, a linear function on a box, whose end the last of T steps just reaches.
 
     The components are equal. The step size is 1/(3L). Every gradient mapping equals the constant
     gradient, as the end of the box is just reached.
@@ -161,7 +161,7 @@ def check_rate(trial: Trial) -> Evidence:
         "LO, eps": statistics.best_if_all_hold_else_worst(lo),
     }
     return Evidence(
-        statistics.combine_with_conditions(
+        statistics.combine_parts_and_conditions(
             parts, {"|G|^2/eps": statistics.best_if_all_hold_else_worst(output)}
         ),
         {

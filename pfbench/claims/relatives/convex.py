@@ -24,7 +24,7 @@ from pfbench.verification import Claim, Evidence, make_instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import noisy_ball
 from pfbench.verification.statistics import Decision, decide_exact
-from pfbench.verification.statistics import combine_with_conditions as provided
+from pfbench.verification.statistics import combine_parts_and_conditions as provided
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import SQUARE, VALUE, formula
 

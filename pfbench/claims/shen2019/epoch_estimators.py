@@ -154,7 +154,7 @@ def _is_normalised_or_scaled(g: Floats, gradient: Floats) -> bool:
     return is_positive_multiple(g, gradient) or is_unit_length(g)
 
 
-def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> list[Floats]:
+def estimate_error_vectors(problem: Problem, steps: Iterable[StepRecord], T: int) -> list[Floats]:
     """Return the errors g_t - grad f(x_t) of a run's gradient estimates for all t < T.
 
     Raises

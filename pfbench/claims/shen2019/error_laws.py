@@ -13,7 +13,7 @@ from pfbench.claims.shen2019.epoch_estimators import (
     MEAN_SQUARED,
     METHODS,
     error_law,
-    estimate_errors,
+    estimate_error_vectors,
     make_law_attaining_path,
 )
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance, statistics
@@ -128,7 +128,7 @@ def _errors_and_bounds_by_array(trial: Trial, estimator: str) -> tuple[Floats, F
         _error_norms_sq(
             trial, problem, S, p, T, eta, rng=enumerated_random.IndexReplayGenerator(row, problem.n)
         )
-        for row in enumerated_random.orthogonal_array(_BITS, 1 << _BITS)
+        for row in enumerated_random.galois_orthogonal_array(_BITS, 1 << _BITS)
     ]
     return np.mean(squares, axis=0), _predict_errors_along_run(problem, estimator, p, T, eta, S)
 
@@ -185,7 +185,7 @@ def _error_norms_sq(
     The first step has the length eta. `stream` is the argument `rng` or `seed` of `Trial.follow`.
     """
     steps = trial.follow(problem, _make_algorithm(trial, problem, S, p, T, eta), **stream)
-    return np.array([float(error @ error) for error in estimate_errors(problem, steps, T)])
+    return np.array([float(error @ error) for error in estimate_error_vectors(problem, steps, T)])
 
 
 def _decide_exponent_in_j(trial: Trial, estimator: str) -> statistics.Decision:

@@ -74,7 +74,7 @@ def check_best_of_runs(trial: Trial) -> Evidence:
     if grown:
         conditions["the choice has the least gap"] = statistics.decide_inequality(grown)
     return Evidence(
-        statistics.combine_with_conditions(
+        statistics.combine_parts_and_conditions(
             {"missed": statistics.decide_share(missed, PROBABILITY)}, conditions
         ),
         {"share above 4 eps D": PROBABILITY, "share above the level": by_one**k, **expected},

@@ -64,7 +64,7 @@ def check_sagafw_sfo_growth(trial: Trial) -> Evidence:
     }
     decision = statistics.combine_all(parts)
     needed = statistics.fit_exponent(
-        sizes, [_batch_by_error(trial, int(n)) for n in sizes], least_decades=1.9
+        sizes, [_min_batch_for_error(trial, int(n)) for n in sizes], least_decades=1.9
     )
     measured = {**decision.measured, "batch that (9) needs: exponent in n": needed.slope}
     return Evidence(
@@ -88,7 +88,7 @@ def _sfo_to_gap_share(trial: Trial, problem: LogCosh, share: float, seed: int) -
     return float(run.counts.sfo - problem.n) if run.status == Status.TARGET else np.inf
 
 
-def _batch_by_error(trial: Trial, n: int) -> float:
+def _min_batch_for_error(trial: Trial, n: int) -> float:
     """Return the least batch for which the squared error on `PATH` is at most (L step)^2."""
     problem = PATH(n=n)
     steps, eta = 4 * n, 1e-9

@@ -84,7 +84,7 @@ def error_over_limit(
     return np.asarray(squares / sizes.S / (epsilon**2 / 4.0))
 
 
-def _error_ratios_by_reading(
+def _ratios_by_reading_of_error(
     estimator: str, ratios: Floats, S: int, n: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Return the ratio of error and bound in shen2019's condition (9), for each reading of "error".
@@ -140,7 +140,7 @@ def examine_condition_9(
     ).with_ratios_under_other_readings(
         {
             "in O(.)": float(over.max()) / 4.0,
-            **_error_ratios_by_reading(estimator, over, first.S, problem.n, rng),
+            **_ratios_by_reading_of_error(estimator, over, first.S, problem.n, rng),
         }
     )
 
@@ -173,7 +173,7 @@ def examine_sizes_under_scaling_of_f(
         over = error_over_limit(estimator, problem, epsilon, chosen) / 4.0
         by_epsilon = error_over_limit(estimator, problem, epsilon, chosen, eta=epsilon) / 4.0
         results = {"printed": float(over.max()), "eta = eps": float(by_epsilon.max())}
-        tried.append(results | _error_ratios_by_reading(estimator, over, chosen.S, n, rng))
+        tried.append(results | _ratios_by_reading_of_error(estimator, over, chosen.S, n, rng))
     worst = {name: max(result[name] for result in tried) for name in tried[0]}
     printed = worst.pop("printed")
     recovery = Constants(n=n, L_f=1 / n, L_ms=n**-0.5, L_max=1.0, L2_ms=1.38 * n**-0.5, sigma2=1.0)
@@ -220,6 +220,6 @@ def examine_small_epsilon(
             "in O(.)": float(over.max()) / 4.0,
             "eps a hundredth": float(smaller.max()),
             "L2 at most 1": other.n / of_other.p,
-            **_error_ratios_by_reading("casvrg", over, 1, problem.n, rng),
+            **_ratios_by_reading_of_error("casvrg", over, 1, problem.n, rng),
         }
     )

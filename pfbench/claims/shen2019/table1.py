@@ -41,7 +41,7 @@ class MinimumCost:
     p: int
 
 
-def min_cost(
+def find_min_cost(
     estimator: str, n: int, epsilon: float, *, L: float = 1.0, L2: float = 1.0, sigma2: float = 1.0
 ) -> MinimumCost:
     """Return the least cost over batches S and periods p with E|g - grad f|^2 <= epsilon^2/4.
@@ -102,7 +102,7 @@ class PathCase:
         def mean(p: int) -> float:
             return float(np.mean([self._min_sfo_per_iteration_uncapped(p, seed) for seed in seeds]))
 
-        p = min_cost(self.path.parameters["estimator"], self.n, self.epsilon).p
+        p = find_min_cost(self.path.parameters["estimator"], self.n, self.epsilon).p
         costs = {p: mean(p)}
         for stride in (_STRIDE, 1.0 / _STRIDE) if p > 1 else ():
             while (largest := max(2, round(p * stride))) not in costs:

@@ -24,7 +24,7 @@ from pfbench.claims.shen2019.epoch_estimators import (
 from pfbench.points import inner
 from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, contrast, make_instance
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import Decision, combine_with_conditions, decide_mean
+from pfbench.verification.statistics import Decision, combine_parts_and_conditions, decide_mean
 from pfbench.verification.subject import NotTestable, UnsupportedPoints
 from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula
 
@@ -88,7 +88,7 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
     conditions["(9) on the worst path"] = _decide_condition_9_on_path(trial, estimator)
     conditions["output"] = trial.decide_if_output_is_uniform()
     claimed = {"mean V over 2 eps D": 1.0, "mean square error over eps^2/4": 1.0}
-    return Evidence(combine_with_conditions({"valley": part}, conditions), claimed, runs)
+    return Evidence(combine_parts_and_conditions({"valley": part}, conditions), claimed, runs)
 
 
 def _decide_mean_gap_and_condition_9(

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from pfbench.base.protocols import Algorithm, Problem
-from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE, estimate_errors
+from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE, estimate_error_vectors
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball
@@ -99,7 +99,7 @@ def _points_and_estimates(
     """
     steps = list(trial.follow(problem, _make_algorithm(trial, p, T), **stream))
     points = [problem.start(), *(step.state.x for step in steps)]
-    estimate_errors(problem, steps, T)  # raises where it cannot see them
+    estimate_error_vectors(problem, steps, T)  # raises where it cannot see them
     return [(x, step.estimate) for x, step in zip(points, steps, strict=False)]
 
 

@@ -123,7 +123,7 @@ def bound_of_theorem(c: Constants, a: Any) -> float:
 # --- the law of the error -------------------------------------------------------------------------
 
 
-def mean_error(c: Constants, a: Any, past: Past) -> Floats:
+def mean_error_vector(c: Constants, a: Any, past: Past) -> Floats:
     """Return the mean, given the past, of the error of MARS's gradient estimate."""
     change = past.problem.gradient(past.x) - past.problem.gradient(past.x - past.step)
     old_weight = 0.0 if past.t == 0 else 1.0 - a.alpha
@@ -139,7 +139,7 @@ def mean_squared_error(c: Constants, a: Any, past: Past) -> float:
         for x in (past.x, past.x - past.step)
     )
     terms = old_weight * a.gamma * (new - old) + (1.0 - old_weight) * new
-    mean = mean_error(c, a, past)
+    mean = mean_error_vector(c, a, past)
     return float(mean @ mean + terms.var(axis=0).sum())
 
 
@@ -161,7 +161,7 @@ LAW = Claim(
     ),
     check=error_law(
         mean_squared_error,
-        mean=mean_error,
+        mean=mean_error_vector,
         exact=True,
         parameters={"iterations": 3, "batch": 1, "step": 0.2, "alpha": 0.3, "gamma": 0.6},
     ),

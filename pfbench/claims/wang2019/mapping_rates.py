@@ -271,13 +271,13 @@ def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
     """Fit the exponent of 1/epsilon at one n, and that of n at one epsilon, on linear functions."""
     seeds = trial.seeds(statistics.MOST_SEEDS, f"slopes {case.sfo} {case.n}")
     rows = statistics.SeedRows(
-        lambda s: [_sfo_and_po_on_slope(trial, case, e, case.n, s) for e in case.epsilons], seeds
+        lambda s: [_count_calls_on_slope(trial, case, e, case.n, s) for e in case.epsilons], seeds
     )
     fits = _fit_in_epsilon(case, rows, case.shrink)
     steady = replace(case, shrink=0.0)
     counts = statistics.SeedRows(
         lambda s: [
-            _sfo_and_po_on_slope(trial, steady, case.relative_target, n, s)[0] for n in case.sizes
+            _count_calls_on_slope(trial, steady, case.relative_target, n, s)[0] for n in case.sizes
         ],
         seeds,
     )
@@ -290,7 +290,7 @@ def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
     return {f"slope, n={case.n:g}": fits}, runs
 
 
-def _sfo_and_po_on_slope(
+def _count_calls_on_slope(
     trial: Trial, case: RateCase, epsilon: float, n: int, seed: int
 ) -> tuple[float, float]:
     """Return the SFO and PO counts until accuracy epsilon, on the case's linear function."""

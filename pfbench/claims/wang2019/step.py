@@ -69,7 +69,9 @@ def check_calls_against_spider(trial: Trial) -> Evidence:
         text = f"{name}: SFO over SPIDER's, to epsilon/{_BELOW:g}"
         censored[f"{text}: censored"] = float(np.count_nonzero(reached == 0.0))
         censored[f"{text}: at most"] = float(below.mean())
-    decision = statistics.combine_with_conditions({"": statistics.combine_all(parts)}, conditions)
+    decision = statistics.combine_parts_and_conditions(
+        {"": statistics.combine_all(parts)}, conditions
+    )
     return Evidence(
         replace(decision, measured={**decision.measured, **censored}),
         {"SFO over SPIDER's": 1.0, "share of SPIDER's runs that get there": 0.5},

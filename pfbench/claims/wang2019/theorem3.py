@@ -8,7 +8,11 @@ from pfbench.claims.wang2019.mapping_rates import RateCase, check_rates
 from pfbench.claims.wang2019.shared import MEAN_SQUARED, output_point
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
-from pfbench.verification.statistics import Decision, combine_with_conditions, decide_inequality
+from pfbench.verification.statistics import (
+    Decision,
+    combine_parts_and_conditions,
+    decide_inequality,
+)
 
 _RATE = RateCase(
     size=0.5,
@@ -31,7 +35,7 @@ def check_call_rate(trial: Trial) -> Evidence:
         "momentum": decide_if_momentum_is_admissible(trial),
         **estimate.decide_law_with_explicit_schedule(trial, 1.0 / 8.0),
     }
-    decision = combine_with_conditions({"": evidence.decision}, conditions)
+    decision = combine_parts_and_conditions({"": evidence.decision}, conditions)
     return replace(evidence, decision=decision, claimed={**evidence.claimed, "momentum": 1.0})
 
 

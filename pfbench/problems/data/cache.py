@@ -147,7 +147,7 @@ class _PoochProgress:
         self._done = 0
 
     def close(self) -> None:
-        """Do nothing; pooch requires this method."""
+        """Close the reporter; it holds nothing."""
 
 
 def download(

@@ -54,7 +54,7 @@ class _LocalEngine:
             return environment()
 
     def close(self) -> None:
-        """Do nothing, because the engine holds no resources."""
+        """Close the engine, which holds no resources."""
 
 
 class SingleProcessEngine(_LocalEngine):

@@ -18,7 +18,7 @@ from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
 from pfbench.oracles import Ledger
 from pfbench.points.atoms import max_atoms
-from pfbench.runs.engines.workers import TaskResult, share_numbers_with_parent
+from pfbench.runs.engines.workers import TaskResult, send_numbers_to_parent
 from pfbench.runs.loop.drive import NO_MEMORY, drive
 from pfbench.runs.loop.isolated import as_json_parameters
 from pfbench.runs.loop.resolved_run import ResolvedRun
@@ -88,17 +88,17 @@ def _resolve_and_drive(plan: PlannedRun, source: Mapping[str, Any] | None, folde
         check_worker_source(source)
     return drive(
         resolved.resolved_run_or_none,
-        _DeadlineSharingLedger(plan),
+        _LedgerTellingParentDeadline(plan),
         seed=plan.seed,
         every=plan.every,
         stop=plan.stop,
         time_limit=plan.time_limit,
         # Its clock stands still: no deadline, then `TRACE_COLUMNS`.
-        watch=lambda progress: share_numbers_with_parent([math.inf, *progress.costs]),
+        watch=lambda progress: send_numbers_to_parent([math.inf, *progress.costs]),
     )
 
 
-class _DeadlineSharingLedger(Ledger):
+class _LedgerTellingParentDeadline(Ledger):
     """Ledger that shares the deadline of the run with the parent process.
 
     While the run's clock is stopped, for a measure or a compilation, the deadline is infinite.
@@ -113,12 +113,12 @@ class _DeadlineSharingLedger(Ledger):
     def start_clock(self, deadline: float) -> None:
         """Start the clock, and share the deadline."""
         super().start_clock(deadline)
-        share_numbers_with_parent([monotonic() + deadline - perf_counter() + self._grace])
+        send_numbers_to_parent([monotonic() + deadline - perf_counter() + self._grace])
 
     def stop_clock(self) -> None:
         """Stop the clock, and share an infinite deadline."""
         if self.deadline != math.inf:
-            share_numbers_with_parent([math.inf])
+            send_numbers_to_parent([math.inf])
         super().stop_clock()
 
 

@@ -87,7 +87,7 @@ class TaskResult:
     seconds
         Duration of the last execution.
     shared_numbers
-        The last shared numbers; see `share_numbers_with_parent`.
+        The last shared numbers; see `send_numbers_to_parent`.
     retries
         Number of restarts after a loss.
     """
@@ -170,7 +170,7 @@ _worker = 0
 """Process id of the worker; processes that a task forks may not write the shared numbers."""
 
 
-def share_numbers_with_parent(numbers: Sequence[float]) -> None:
+def send_numbers_to_parent(numbers: Sequence[float]) -> None:
     """Send numbers to the parent process, which keeps them in case it kills this worker process.
 
     The first number is the time, on the clock `time.monotonic`, after which the parent kills the

@@ -158,7 +158,7 @@ class RunProgress:
         # What else the last state holds may be as large as the problem.
         self.state = State(self.state.x if self.output is None else self.output)
         self.state = State(keep(self.state.x))
-        final = trace.final_measures(self.state)
+        final = trace.output_measures(self.state)
         if trace.failure and status != Status.ERROR:
             status, reason = Status.ERROR, trace.failure
         elif final["objective"] is None and status in COMPLETED:

@@ -65,7 +65,7 @@ class RemoteMethod:
         self._run: object | None = None
         self._started: tuple[ProblemPipeEnd, Any] | None = self._start()
         try:
-            kind, *description = _receive_next(*self._started, Ledger(), _IMPORT_SECONDS)
+            kind, *description = _receive_from_method(*self._started, Ledger(), _IMPORT_SECONDS)
         except BaseException:
             self.close()
             raise
@@ -111,7 +111,7 @@ class RemoteMethod:
             self._stop_run()
         if self._started is None:
             self._started = self._start()
-            _receive_next(*self._started, Ledger(), _IMPORT_SECONDS)
+            _receive_from_method(*self._started, Ledger(), _IMPORT_SECONDS)
         link, process = self._started
         self._run = this_run = object()
         ledger: Ledger = ask._ledger
@@ -121,7 +121,7 @@ class RemoteMethod:
         try:
             link.send(x, state_words_hiding_seed(bits.seed_seq), bits.state, ask.n, ask.D)
             while True:
-                kind, *reported = _receive_next(link, process, ledger)
+                kind, *reported = _receive_from_method(link, process, ledger)
                 if kind == "state":
                     state, weight = reported
                     self._newest_weight = float(weight)
@@ -148,7 +148,7 @@ class RemoteMethod:
         try:
             if link.owes_answer:
                 link.send("stop")
-                if _receive_next(link, process, Ledger(), _STOP_SECONDS) == ("end",):
+                if _receive_from_method(link, process, Ledger(), _STOP_SECONDS) == ("end",):
                     self._run = None
         except (InputError, OSError):
             pass
@@ -178,7 +178,7 @@ def isolate(algorithm: Any) -> Any:
     return RemoteMethod(build_method_and_schedule, kind.__module__, kind.__qualname__, parameters)
 
 
-def _receive_next(
+def _receive_from_method(
     link: ProblemPipeEnd, process: Any, ledger: Ledger, seconds: float = float("inf")
 ) -> Any:
     """Return the next message of a method; raise if it is late or the method's process ended."""

@@ -190,7 +190,7 @@ TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")
 """Columns at the beginning of every trace."""
 
 
-def lower_end_names(names: Collection[str]) -> frozenset[str]:
+def lower_end_columns(names: Collection[str]) -> frozenset[str]:
     """Return the names of the columns that contain the lower ends of interval measures.
 
     These are the names ``NAME_lower`` in `names` for which `names` also has NAME.
@@ -200,7 +200,7 @@ def lower_end_names(names: Collection[str]) -> frozenset[str]:
 
 def list_measures(columns: Collection[str]) -> list[str]:
     """Return the names of the measures in a trace; a measure with two columns is listed once."""
-    return [name for name in columns if name not in lower_end_names(columns).union(TRACE_COLUMNS)]
+    return [name for name in columns if name not in lower_end_columns(columns).union(TRACE_COLUMNS)]
 
 
 def plot(

@@ -80,7 +80,7 @@ class Trace:
                 self._brackets.add(name)
         return row
 
-    def final_measures(self, state: State) -> dict[str, float | None]:
+    def output_measures(self, state: State) -> dict[str, float | None]:
         """Return the values of the problem's and the run's measures at the output, by name.
 
         All values are None if the output is outside the feasible set.

@@ -346,15 +346,15 @@ def _build_or_reuse(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedP
 
     The problem is rebuilt if a file that it read has changed.
     """
-    newly_built = _build_cached(text)
+    newly_built = _build_problem_cached(text)
     if find_changed_existing_file(newly_built[0].files):
-        _build_cached.cache_clear()
-        newly_built = _build_cached(text)
+        _build_problem_cached.cache_clear()
+        newly_built = _build_problem_cached(text)
     return newly_built
 
 
 @lru_cache(maxsize=1)
-def _build_cached(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
+def _build_problem_cached(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
     """Return the problem of a selector; only the last problem is cached.
 
     A problem may take gigabytes, and runs are handled problem by problem.

@@ -188,14 +188,14 @@ def add_candidate(
     tried = {name: value for name, value in values.items() if isinstance(value, list)}
     if not tried:
         label = _make_unused_label(label, study.labels)
-        added = LabelledSelector(label, _with_parameters(selector, values))
+        added = LabelledSelector(label, _add_parameters(selector, values))
         methods = (*study.algorithms, added)
         return suite.map_studies(lambda study: replace(study, algorithms=methods)), (label,)
     if study.tune is None:
         raise InputError(f"[candidate] of {suite.name} has lists to be tuned: add a table [tune].")
     label = _make_unused_label(label, [method.label for method in study.tune.methods])
     braces = values | {name: f"{{{name}}}" for name in tried}
-    tuned = TunedMethod(label, _with_parameters(selector, braces), tried)
+    tuned = TunedMethod(label, _add_parameters(selector, braces), tried)
     tune = replace(study.tune, methods=(*study.tune.methods, tuned))
     return suite.map_studies(lambda study: replace(study, tune=tune)), (tuned.tuned_label,)
 
@@ -241,7 +241,7 @@ def _fill_in_untuned_values(values: Mapping[str, Any], templates: dict[str, Any]
     }
 
 
-def _with_parameters(selector: Selector, values: Mapping[str, Any]) -> str:
+def _add_parameters(selector: Selector, values: Mapping[str, Any]) -> str:
     """Return a selector with additional parameters."""
     pairs = [f"{name}={value}" for name, value in {**selector.texts, **values}.items()]
     return f"{selector.name}[{','.join(pairs)}]" if pairs else selector.name
@@ -302,7 +302,7 @@ def adapt_suite_text(
     return text
 
 
-def suite_for_problem(suite: Path, selector: str) -> Spec:
+def adapt_suite_to_problem(suite: Path, selector: str) -> Spec:
     """Return a shipped suite for one problem; targets are fractions of a measure's start value.
 
     Schedules that follow from a theorem use the middle target as epsilon. If the selector is

@@ -117,7 +117,7 @@ class Archive:
 
     def __init__(self, data: bytes, path: Path) -> None:
         self.path, self.data = path, data
-        with self._refuse_errors():
+        with self._convert_zip_errors():
             _check_zip_list_size_and_position(data)
             self._zip = zipfile.ZipFile(io.BytesIO(data))
             entries = self._zip.infolist()
@@ -156,7 +156,7 @@ class Archive:
         InputError
             If the bytes do not match the hash in the manifest.
         """
-        with self._refuse_errors():
+        with self._convert_zip_errors():
             data = self._read(name)
             if hashlib.sha256(data).hexdigest() != self.manifest["files"][name]:
                 raise DamagedFileError("wrong content", f"{name} does not match its hash")
@@ -198,7 +198,7 @@ class Archive:
         return data
 
     @contextmanager
-    def _refuse_errors(self) -> Iterator[None]:
+    def _convert_zip_errors(self) -> Iterator[None]:
         """Convert any exception of zipfile in the block to an error about the archive."""
         try:
             with refuse_damaged("unreadable"):

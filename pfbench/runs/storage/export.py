@@ -232,7 +232,7 @@ class Export:
         import pyarrow.parquet as pq
 
         names = dict.fromkeys(chain(*(self._benchopt_columns(*parts) for parts in self.runs())))
-        schema = pa.schema([(name, _benchopt_type(name)) for name in names])
+        schema = pa.schema([(name, _benchopt_arrow_type(name)) for name in names])
         path = self.folder / "benchopt_run_pfbench.parquet"
         waiting: dict[str, list[Any]] = {name: [] for name in names}
         with pq.ParquetWriter(path, schema) as writer:
@@ -365,7 +365,7 @@ _as_json = json.JSONEncoder(default=str).encode
 _escape = lru_cache(maxsize=4096)(escape_spreadsheet)
 
 
-def _benchopt_type(name: str) -> Any:
+def _benchopt_arrow_type(name: str) -> Any:
     """Return the Arrow type of a column of benchopt, given its name."""
     import pyarrow as pa
 

@@ -248,7 +248,7 @@ class Digits(Number):
         return (difference > 0) - (difference < 0)
 
     def round(self, convert: Callable[[Any], Any]) -> Any:
-        """Return the number rounded by `convert`, and log the change that rounding makes."""
+        """Convert the number by `convert`, and log the change that rounding makes."""
         integer = convert(self.value)
         self.differences.append(self.context.subtract(self.value, Decimal(integer)))
         return integer

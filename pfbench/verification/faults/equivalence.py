@@ -100,7 +100,7 @@ def find_equivalence(fault: Fault) -> Literal["runs", "law", ""]:
 
 
 def _schedules_equal(method: Any, reference: Any) -> bool:
-    created = zip(_iterate_schedule_outcomes(method), _run_cached_schedules(reference), strict=True)
+    created = zip(_iterate_theory_outcomes(method), _run_cached_schedules(reference), strict=True)
     return all(a.is_same(b) for a, b in created)
 
 
@@ -118,10 +118,10 @@ def _runs_equal(method: Any, reference: Any, choice_index: int) -> bool:
 
 @lru_cache(maxsize=8)
 def _run_cached_schedules(algorithm: Any) -> list[RunOutcome]:
-    return list(_iterate_schedule_outcomes(algorithm))
+    return list(_iterate_theory_outcomes(algorithm))
 
 
-def _iterate_schedule_outcomes(algorithm: Any) -> Iterator[RunOutcome]:
+def _iterate_theory_outcomes(algorithm: Any) -> Iterator[RunOutcome]:
     """Yield, for each test input, the parameters that `theory` returns or the error it raises."""
     theory = getattr(algorithm, "theory", None)
     cases = product(CASES["constants"], CASES["epsilons"], CASES["schedule_parameters"])

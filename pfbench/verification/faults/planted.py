@@ -43,7 +43,7 @@ def reuse_first_draw(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
 
 
 def repeat_draws(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
-    """Return a new draw at every odd call, and the same draw again at the next call."""
+    """Repeat at every even call the draw of the call before, which is a new one."""
     if "drawn" in memory:
         return memory.pop("drawn")
     memory["drawn"] = draw()

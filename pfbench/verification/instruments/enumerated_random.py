@@ -249,9 +249,9 @@ for _name in ("integers", "choice", "permutation", "permuted", "shuffle", "multi
 class IndexReplayGenerator(EnumerableGenerator):
     """Random generator that draws a given sequence of indices, each from 0 to n-1.
 
-    Any other draw raises `NotEnumerable`. If one run is made with each row of an
-    `orthogonal_array`, means and mean squares over the runs are exact, although only pairs of draws
-    take all values.
+    Any other draw raises `NotEnumerable`. If one run is made with each row of a
+    `galois_orthogonal_array`, means and mean squares over the runs are exact, though only pairs of
+    draws take all values.
     """
 
     def __init__(self, indices: npt.ArrayLike, n: int) -> None:
@@ -378,7 +378,7 @@ def _multinomial_chance(cell: Sequence[int], chances: Sequence[float]) -> float:
     return ways * math.prod(float(p) ** k for p, k in zip(chances, cell, strict=True))
 
 
-def orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:
+def galois_orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:
     """Return an orthogonal array, whose rows are lines a + b t over the field GF(2^bits).
 
     The shape is (q^2, columns) with columns <= q. Each pair of columns takes every pair of values

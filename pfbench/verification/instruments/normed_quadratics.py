@@ -130,7 +130,7 @@ def draw_singular_values(rng: np.random.Generator, count: int, minimum: float = 
     return np.asarray(s / np.linalg.norm(s, axis=1, keepdims=True))
 
 
-def matrix_with_singular_values(s: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def matrix_and_polar_factor(s: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return a random matrix with the singular values s, and its polar factor; shapes (4, 6)."""
     m, n = SHAPE
     U = np.linalg.qr(rng.standard_normal((m, m)))[0]

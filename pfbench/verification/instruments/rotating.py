@@ -127,7 +127,7 @@ class RotatingBowl(FiniteSum):
 
     def _gradients(self, i: Integers, x: Floats) -> Floats:
         """Return the gradients at x of the components i, shape (i.size, d)."""
-        signs, turns = self._signs_and_permutations(i)
+        signs, turns = self._signs_and_permutation_indices(i)
         g = self.mu * x + self.tau * signs[:, None] * x[self._xor_table[turns]]
         g[np.arange(i.size), turns] += self.sigma * signs
         return np.asarray(g)
@@ -145,10 +145,10 @@ class RotatingBowl(FiniteSum):
     def _sum_weights_by_permutation(self, sample: Indices) -> Floats:
         """Return, for each permutation, the sum of its signed sample weights; shape (d,)."""
         indices, weights = weight_indices(sample)
-        signs, turns = self._signs_and_permutations(indices)
+        signs, turns = self._signs_and_permutation_indices(indices)
         return np.asarray(np.bincount(turns, signs * weights, minlength=self.d), dtype=np.float64)
 
-    def _signs_and_permutations(self, indices: Integers) -> tuple[Floats, Integers]:
+    def _signs_and_permutation_indices(self, indices: Integers) -> tuple[Floats, Integers]:
         """Return the sign of each given component, and the index of its coordinate permutation."""
         signs: Floats = np.asarray(1.0 - 2.0 * (indices % 2), dtype=np.float64)
         return signs, 1 + (indices // 2) % (self.d - 1)

@@ -142,7 +142,7 @@ def examine_draw_law(
         # Without its repeats, a batch is a subset.
         subsets += [draw for log in logs for draw in log.table_batches]
     else:
-        batches = [draw for log in logs for draw in log.all_batches]
+        batches = [draw for log in logs for draw in log.all_uniform_batches]
     results = list[DrawLawResult]()
     if batches:
         results.append(_test_batches(batches, n))

@@ -50,7 +50,7 @@ class ResolvedDraws:
         return [(step, batch) for step, batch, draw in self.stored if draw.min() < 0]
 
     @property
-    def all_batches(self) -> DrawLog:
+    def all_uniform_batches(self) -> DrawLog:
         """Batches drawn uniformly, with those for a table last in their step."""
         batches = [*self.list_batches("batches"), *self.table_batches]
         return sorted(batches, key=lambda draw: draw[0])

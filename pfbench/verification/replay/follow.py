@@ -16,7 +16,7 @@ from pfbench.base.errors import format_error_with_notes
 from pfbench.base.state import State
 from pfbench.verification.references import REFERENCES
 from pfbench.verification.replay.draws import ReadingDecision, ResolvedDraws
-from pfbench.verification.replay.judges import ReplayInnerSolvers
+from pfbench.verification.replay.judges import InnerSolverReplacements
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
 from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
 from pfbench.verification.replay.recorded_run import Transcript
@@ -72,7 +72,7 @@ class ReplayOutcome:
         return not (self.agrees or self.decided_by_rounding or self.is_cut_short)
 
 
-class FewerStatesError(MismatchError):
+class RunLacksStatesError(MismatchError):
     """Exception raised if the recorded run yields fewer states than the reference."""
 
 
@@ -97,7 +97,7 @@ def compare_transcript_with_reference(transcript: Transcript, algorithm: Any) ->
             outcome = ReplayOutcome(
                 error.step,
                 f"{error.reason}{_describe_query_before(replay, error)}",
-                isinstance(error, FewerStatesError),
+                isinstance(error, RunLacksStatesError),
                 notes=replay.notes,
                 log=replay.log,
             )
@@ -158,7 +158,7 @@ def _replay_and_compare_steps(replay: ReplayOracles, algorithm: Any) -> int:
         At the first step that differs.
     """
     transcript = replay.transcript
-    judges = ReplayInnerSolvers(replay, algorithm.name not in TOLERANCE_ALONE)
+    judges = InnerSolverReplacements(replay, algorithm.name not in TOLERANCE_ALONE)
     parameters = SimpleNamespace(
         **get_parameters(algorithm), condg=judges.condg, line_search=judges.line_search
     )
@@ -172,7 +172,7 @@ def _replay_and_compare_steps(replay: ReplayOracles, algorithm: Any) -> int:
             _check_run_raised_nothing(transcript, step)
             if step == 0 and np.array_equal(state.output, transcript.start):
                 return step  # both end at the start, where a state may be left out
-            raise FewerStatesError(step, f"the method yields {step} states, the reference more")
+            raise RunLacksStatesError(step, f"the method yields {step} states, the reference more")
         _compare_states(replay, step, state, getattr(parameters, "beta", 0.0))
         _check_earlier_queries_explained(replay, step)
         step += 1

@@ -30,7 +30,7 @@ _SAME = 1e-6
 _MAX_INNER = 100_000
 
 
-class ReplayInnerSolvers:
+class InnerSolverReplacements:
     """Replacements of `condg` and `line_search` that repeat the choices of a recorded run.
 
     Parameters

@@ -160,7 +160,7 @@ class QueryWindow:
         self.pending.remove(part)
         return part.query
 
-    def consume_equal(self, target: RecordedQuery) -> RecordedQuery | None:
+    def consume_first_equal(self, target: RecordedQuery) -> RecordedQuery | None:
         """Mark the first recorded query that is equal to `target` as matched, and return it."""
         part = self.find(target)
         return None if part is None else self.consume_query(part)
@@ -192,7 +192,7 @@ class QueryWindow:
         """Return whether a recorded query asks for gradient differences between x and y."""
         return len(part.query.points) > 1 and self.is_at_both_points(part.query, x, y)
 
-    def choose_components(self, parts: Sequence[PendingPart], size: int) -> Chosen | None:
+    def choose_pending_components(self, parts: Sequence[PendingPart], size: int) -> Chosen | None:
         """Choose `size` unmatched components of some queries; return None if there are fewer.
 
         Complete queries are preferred to parts of a query.
@@ -242,5 +242,5 @@ class QueryWindow:
     def starts_with_each_component_once(self, parts: Sequence[PendingPart]) -> bool:
         """Return whether the first n components of some queries are a permutation of all n."""
         n = self.transcript.problem.n
-        chosen = self.choose_components(parts, n)
+        chosen = self.choose_pending_components(parts, n)
         return chosen is not None and len(np.unique(chosen[1])) == n

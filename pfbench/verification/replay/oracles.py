@@ -134,7 +134,7 @@ class ReplayOracles:
     def value(self, x: Floats) -> float:
         """Return f(x), even if the recorded run does not query f at x."""
         if self.searched_points is None:
-            self.window.consume_equal(RecordedQuery("value", (x,)))
+            self.window.consume_first_equal(RecordedQuery("value", (x,)))
         else:
             self.searched_points.append(x)
         return float(self.backend.value(self.for_backend(x)))
@@ -288,7 +288,7 @@ class ReplayOracles:
         """
         if not self.is_unresolved(sample):
             return self.window.consume_components(parts, sample)
-        chosen = self.window.choose_components(parts, len(sample))
+        chosen = self.window.choose_pending_components(parts, len(sample))
         if chosen is None:
             total = count_components(parts)
             words = f"a batch of {len(sample)} components, of which {total} were recorded,"
@@ -365,12 +365,12 @@ class ReplayOracles:
     # --- helpers ----------------------------------------------------------------------------------
 
     def _match_query(self, target: RecordedQuery) -> None:
-        if self.window.consume_equal(target) is None:
+        if self.window.consume_first_equal(target) is None:
             self.raise_mismatch(f"asks {self.describe(target)}", target.kind)
 
     def _match_full_gradient(self, x: Floats, subject: str) -> None:
         window = self.window
-        is_matched = window.consume_equal(RecordedQuery("gradient", (x,))) is not None
+        is_matched = window.consume_first_equal(RecordedQuery("gradient", (x,))) is not None
         if not (
             is_matched or window.consume_components(window.pending_gradients(x), np.arange(self.n))
         ):
@@ -383,7 +383,7 @@ class ReplayOracles:
         if the recorded run has no such query.
         """
         parts = self.window.pending_gradients(x, frozenset({"batch", "difference"}))
-        chosen = self.window.choose_components(parts, 2 * size)
+        chosen = self.window.choose_pending_components(parts, 2 * size)
         if chosen is None:
             return None
         ordered = np.sort(chosen[1])
@@ -403,7 +403,9 @@ class ReplayHessianAtPoint:
 
     def _try_match(self) -> bool:
         target = RecordedQuery("hessian", (self._base,))
-        self._is_matched = self._is_matched or self._replay.window.consume_equal(target) is not None
+        self._is_matched = (
+            self._is_matched or self._replay.window.consume_first_equal(target) is not None
+        )
         return self._is_matched
 
     def product(self, x: Floats, y: Floats) -> Any:
@@ -411,7 +413,7 @@ class ReplayHessianAtPoint:
         replay, window = self._replay, self._replay.window
         target = RecordedQuery("hessian.product", (x, y), base=self._base)
         if not (
-            window.consume_equal(target) is not None
+            window.consume_first_equal(target) is not None
             or window.consume_components(
                 window.pending_hessian_times_difference(self._base, x, y), np.arange(replay.n)
             )

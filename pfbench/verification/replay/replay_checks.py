@@ -31,7 +31,7 @@ from pfbench.verification.replay.replay_instances import (
     make_case,
     make_small_instances,
 )
-from pfbench.verification.replay.small_cases import find_small_case
+from pfbench.verification.replay.small_cases import find_smallest_mismatch
 from pfbench.verification.statistics import Decision, Evidence, combine_all
 from pfbench.verification.subject import (
     ClaimBroken,
@@ -89,7 +89,7 @@ def compare_runs_with_reference(
         comparison.add_outcome(case, transcript, outcome)
         if comparison.violation:
             is_generated = isinstance(trial.subject.algorithm, Fault)
-            small = None if values or is_generated else find_small_case(trial, case)
+            small = None if values or is_generated else find_smallest_mismatch(trial, case)
             if small:
                 evidence = small.check(replace(trial, claim=small))
                 first = f"{case}: iteration {outcome.steps} (repeat: {trial.command})"
@@ -443,7 +443,7 @@ def _describe_case_for_hand_check(case: ReplayCase, outcome: ReplayOutcome) -> s
     """Return the formulas, start and draws of a quadratic case as text; "" for other cases."""
     formula = getattr(case.problem(), "formula", "")
     draws = outcome.log
-    batches = [*draws.all_batches, *draws.list_batches("weighted", "subsets")]
+    batches = [*draws.all_uniform_batches, *draws.list_batches("weighted", "subsets")]
     texts = [f"batch {batch.tolist()} at t={step}" for step, batch in batches]
     texts += [f"coin {'heads' if coin else 'tails'} at t={step}" for step, coin in draws.coins]
     texts += [f"pick {index} of {count} from t={step}" for step, index, count in draws.picks]

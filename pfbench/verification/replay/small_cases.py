@@ -59,7 +59,7 @@ def restrict_to_case(claim: Claim, values: Values) -> Claim:
 
 
 @np.errstate(all="ignore")  # a gradient of simple numbers may be 0
-def find_small_case(trial: Trial, case: ReplayCase) -> Claim | None:
+def find_smallest_mismatch(trial: Trial, case: ReplayCase) -> Claim | None:
     """Return the claim restricted to the smallest case found where method and reference differ.
 
     The built-in method agrees with its reference on this case. Return None if no case is found.
@@ -126,7 +126,7 @@ def _iterate_small_case_parameters(method: Any, case: ReplayCase) -> Iterator[Va
     min_components = 1 if method.deterministic else min(2, case.problem().n)
     for is_quadratic, shape, n, seed, *sizes in product(
         (True, False),
-        _iterate_shapes(case.problem.parameters["shape"], kind),
+        _iterate_shapes_to_limit(case.problem.parameters["shape"], kind),
         range(min_components, _COMPONENTS + 1),
         range(_SEEDS),
         *map(_SIZES.__getitem__, names),
@@ -144,7 +144,7 @@ def _iterate_small_case_parameters(method: Any, case: ReplayCase) -> Iterator[Va
         }
 
 
-def _iterate_shapes(shape: Shape, kind: str) -> Iterator[str]:
+def _iterate_shapes_to_limit(shape: Shape, kind: str) -> Iterator[str]:
     """Yield the shapes no larger than `shape` with at most `_ENTRIES` entries, as text like "2x3".
 
     Vectors with a norm have an even length; see `vector_norm_ball`.

@@ -148,7 +148,7 @@ class Bound(StatementCheck):
             decision = statistics.cap_at_holds_by_own_constant(decision)
         conditions = self._decide_output_uniformity(trial) if trial.horizon_multiple == 1 else {}
         if conditions:
-            decision = statistics.combine_with_conditions({"": decision}, conditions)
+            decision = statistics.combine_parts_and_conditions({"": decision}, conditions)
         return statistics.Evidence(decision, {"ratio": 1.0}, runs)
 
     def check_testable(self, trial: Trial) -> None:
@@ -297,12 +297,12 @@ class Bound(StatementCheck):
     def _value_of_run(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
         """Return the measured quantity of one run: its mean, last or output value."""
         if is_count(self.quantity):
-            *_, last = _collect_steps_with_previous_points(trial, case, seed)
+            *_, last = _pair_steps_with_points_before(trial, case, seed)
             return float(last[1].counts().as_dict()[self.quantity])
         measured = as_function(case.problem, self.quantity)
         if self.statistic == "output":
             return measured(trial.run(case.problem, case.algorithm, seed=seed).x)
-        moves = _collect_steps_with_previous_points(trial, case, seed)
+        moves = _pair_steps_with_points_before(trial, case, seed)
         if self.statistic == "last":
             return measured(moves[-1][1].state.x)
         points = [x if step.state.at is None else keep(step.state.at) for x, step in moves]
@@ -353,9 +353,7 @@ def _join_labels(*labels: str) -> str:
     return ", ".join(filter(None, labels))
 
 
-def _collect_steps_with_previous_points(
-    trial: Trial, case: MethodOnProblem, seed: int
-) -> list[Any]:
+def _pair_steps_with_points_before(trial: Trial, case: MethodOnProblem, seed: int) -> list[Any]:
     """Return the steps of a run, each with the iterate before it.
 
     The number of returned steps is that of the claim.

@@ -165,7 +165,7 @@ class ErrorLawCheck(setting.StatementCheck):
             f"A conditional mean is off by {deviation:.3g} of a gradient.",
             {"relative deviation": deviation},
         )
-        return statistics.combine_with_conditions({"": squares}, {"mean": mean})
+        return statistics.combine_parts_and_conditions({"": squares}, {"mean": mean})
 
 
 def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> statistics.Decision:

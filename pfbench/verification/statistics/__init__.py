@@ -39,7 +39,9 @@ from pfbench.verification.statistics.parts import (
     cap_at_holds_by_schedule_alone as cap_at_holds_by_schedule_alone,
 )
 from pfbench.verification.statistics.parts import combine_all as combine_all
-from pfbench.verification.statistics.parts import combine_with_conditions as combine_with_conditions
+from pfbench.verification.statistics.parts import (
+    combine_parts_and_conditions as combine_parts_and_conditions,
+)
 from pfbench.verification.statistics.seed_decisions import EXPONENT_MARGIN as EXPONENT_MARGIN
 from pfbench.verification.statistics.seed_decisions import LAW_MARGIN as LAW_MARGIN
 from pfbench.verification.statistics.seed_decisions import decide_exponent as decide_exponent

@@ -153,7 +153,7 @@ def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE
     values = np.atleast_1d(means.as_floats_with_nan("samples", samples))
     if values.ndim != 1 or values.size == 0:
         raise InputError("samples must be a list of numbers, one per run.")
-    ratios = means.normalise_samples(values, check_real("bound", bound, above=0))
+    ratios = means.divide_by_bound(values, check_real("bound", bound, above=0))
     return _decide_mean_at_most_one(ratios, check_real("upper", upper, above=1))
 
 
@@ -390,7 +390,7 @@ def decide_mean_sequentially(
         if new.shape != (number,):
             raise InputError(f"draw({number}) returned shape {new.shape}, not ({number},).")
         samples = np.concatenate([samples, new])
-        ratios = means.normalise_samples(samples, bound)
+        ratios = means.divide_by_bound(samples, bound)
         clear = means.upper_limit(ratios, means.CONFIDENCE) <= 1
         if not (clear or samples.size == limit or rejects(means.log_e_values(ratios, 1.0).max())):
             continue

@@ -75,7 +75,7 @@ class EProcess:
         InputError
             If `x` is negative or NaN.
         """
-        gains = _log_gains(normalise_samples([x], self.bound))[0]
+        gains = _log_gains(divide_by_bound([x], self.bound))[0]
         if self.log_value < math.inf and gains[-1] < math.inf:
             self._log_wealth += gains
             self.log_value = float(_log_mean_wealth(self._log_wealth))
@@ -115,13 +115,13 @@ def log_e_values(samples: npt.ArrayLike, bound: float) -> Array:
     InputError
         If a sample is negative or NaN, or the bound is not positive.
     """
-    ratios = normalise_samples(samples, check_real("bound", bound, above=0))
+    ratios = divide_by_bound(samples, check_real("bound", bound, above=0))
     endless = np.logical_or.accumulate(np.isinf(ratios), axis=-1)
     values = _log_mean_wealth(np.cumsum(_log_gains(np.where(endless, 1.0, ratios)), axis=-2))
     return np.where(endless, np.inf, values)
 
 
-def normalise_samples(samples: npt.ArrayLike, bound: float) -> Array:
+def divide_by_bound(samples: npt.ArrayLike, bound: float) -> Array:
     """Return the samples divided by the bound; raise an error if one is negative or NaN."""
     x = as_floats_with_nan("samples", samples)
     if x.ndim == 0:

@@ -32,7 +32,7 @@ def combine_all(parts: Mapping[str, Decision]) -> Decision:
     return _deciding_part(parts, min(parts, key=lambda name: _rank(parts[name])))
 
 
-def combine_with_conditions(
+def combine_parts_and_conditions(
     parts: Mapping[str, Decision], conditions: Mapping[str, Decision]
 ) -> Decision:
     """Return the decision on a claim whose parts and conditions must all hold.

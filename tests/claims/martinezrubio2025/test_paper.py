@@ -70,7 +70,7 @@ def test_ratios_by_fault_on_the_simplex(fault, printed, smaller, recursion):
     ("claim", "follow", "bounds", "path", "ratios"),
     [
         (paper.HEAVY_BALL, paper.follow_heavy_ball_gaps, paper.OPEN_LOOP, 1.0, (0.5833, 1.0)),
-        (paper.GAP_SHORT, paper.follow_short_gaps, paper.SHORT, 1.0, (0.2812, 1.0)),
+        (paper.GAP_SHORT, paper.follow_short_step_gaps, paper.SHORT, 1.0, (0.2812, 1.0)),
         (
             paper.GAP_OPTIMISTIC,
             paper.follow_optimistic_suboptimality,

@@ -8,7 +8,7 @@ from pfbench.claims.shen2019 import PAPER, sagafw
 from pfbench.claims.shen2019.epoch_estimators import METHODS
 from pfbench.claims.shen2019.recovery_claims import FAMILY, ONE_NUMBER
 from pfbench.claims.shen2019.remark31 import REMARK, VALLEY, restart_count
-from pfbench.claims.shen2019.table1 import CROSSOVERS, min_cost
+from pfbench.claims.shen2019.table1 import CROSSOVERS, find_min_cost
 from pfbench.claims.shen2019.table1_counts import exact_counts
 from pfbench.claims.shen2019.theorem51 import CHAIN, gap_floor
 from pfbench.points import combine
@@ -49,8 +49,8 @@ def test_counts_by_hand():
 def test_at_the_crossover_the_costs_are_equal(estimator):
     n = 10**8
     at = CROSSOVERS[estimator].epsilon(n)
-    spider = min_cost("spiderg", n, at).cost
-    assert min_cost(estimator, n, at).cost == pytest.approx(spider, rel=0.02)
+    spider = find_min_cost("spiderg", n, at).cost
+    assert find_min_cost(estimator, n, at).cost == pytest.approx(spider, rel=0.02)
 
 
 @pytest.mark.claims
@@ -76,7 +76,7 @@ def test_calls_to_a_target_leave_the_table_out_and_grow_with_accuracy():
 def test_the_bound_of_the_proof_needs_more_than_one_sample_and_fewer_than_all():
     """With S = 1 a table of 64 entries is too old along the path."""
     assert sagafw.PATH().n == 224
-    batch = sagafw._batch_by_error(Trial(sagafw.SAGAFW), 64)
+    batch = sagafw._min_batch_for_error(Trial(sagafw.SAGAFW), 64)
     assert 1 < batch < 64
 
 

@@ -55,10 +55,10 @@ def test_a_schedule_that_misses_9_is_not_seen_to_hold(monkeypatch):
 def test_the_readings_are_those_of_errors_by_hand(estimator):
     """Two steps, S = 1, a third and a fourth: |error| = 2, or 0, 2 and 4 by two signs each 2."""
     over = np.array([0.0, 4.0, 8.0] if estimator in RECURSIVE else [0.0, 1.0, 4.0])
-    tried = size_errata._error_ratios_by_reading(estimator, over, 1, 5, np.random.default_rng(0))
+    tried = size_errata._ratios_by_reading_of_error(estimator, over, 1, 5, np.random.default_rng(0))
     assert tried["mean over an epoch"] == pytest.approx(over.mean())
     assert tried["without replacement"] == pytest.approx(over[-1])
-    four = size_errata._error_ratios_by_reading(estimator, over, 4, 5, np.random.default_rng(0))
+    four = size_errata._ratios_by_reading_of_error(estimator, over, 4, 5, np.random.default_rng(0))
     assert four["without replacement"] == pytest.approx(over[-1] / 4)
     # Signs: |2 s + 2 s'| is 0 or 4, in the mean 2; one sign: 2.
     assert tried["E|.| for E|.|^2"] == pytest.approx(4.0, rel=0.15)

@@ -12,8 +12,8 @@ from pfbench.claims.shen2019.table1 import (
     PATHS,
     TABLE,
     PathCase,
+    find_min_cost,
     make_path_case,
-    min_cost,
 )
 from pfbench.verification.trial import Trial
 
@@ -23,7 +23,7 @@ NUMBERS = {"L": 1.7, "L2": 0.6, "sigma2": 2.3}
 @pytest.mark.parametrize("estimator", ["svrg", "spiderg", "casvrg", "caspiderg"])
 @pytest.mark.parametrize(("n", "epsilon"), [(500, 0.03), (3000, 0.002)])
 def test_the_least_cost_is_the_least(estimator, n, epsilon):
-    found = min_cost(estimator, n, epsilon, **NUMBERS)
+    found = find_min_cost(estimator, n, epsilon, **NUMBERS)
 
     def cost(p):
         law = error_law(estimator, p - 1, epsilon / NUMBERS["L"], 1.0, **NUMBERS)
@@ -49,7 +49,7 @@ def test_the_least_cost_is_the_least(estimator, n, epsilon):
 def test_the_constants_of_the_least_cost(estimator, constant, n_power, epsilon_power):
     n, epsilon = 10**7, 1e-6
     expected = constant * n**n_power * epsilon**epsilon_power
-    assert min_cost(estimator, n, epsilon).cost == pytest.approx(expected, rel=1.5e-2)
+    assert find_min_cost(estimator, n, epsilon).cost == pytest.approx(expected, rel=1.5e-2)
 
 
 @pytest.mark.parametrize("estimator", METHODS)
@@ -68,7 +68,7 @@ def test_the_orders_are_the_exponents_for_so_many_iterations(estimator):
 def test_the_batch_and_period_are_those_of_the_law(estimator, n, epsilon):
     """They are found from measured errors, whose noise moves a batch by an eighth."""
     here = make_path_case(Trial(TABLE[estimator]), PATHS[estimator], n, epsilon)
-    least = min_cost(estimator, here.n, epsilon)
+    least = find_min_cost(estimator, here.n, epsilon)
     assert here.cheapest_period(range(4)) in (least.p, round(1.5 * least.p), round(least.p / 1.5))
     costs = [here.min_sfo_per_iteration(least.p, seed) for seed in range(40)]
     assert np.mean(costs) == pytest.approx(least.cost, rel=0.05)

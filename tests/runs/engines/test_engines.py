@@ -103,7 +103,7 @@ def test_a_run_that_eats_memory_ends_at_its_limit():
 def test_the_clock_of_a_limit_stands_still_during_measures(monkeypatch):
     """A slow measure costs a run neither its soft limit nor its life."""
     noted = []
-    monkeypatch.setattr("pfbench.runs.engines.run_task.share_numbers_with_parent", noted.append)
+    monkeypatch.setattr("pfbench.runs.engines.run_task.send_numbers_to_parent", noted.append)
     run = execute_plan(plan("Descent", time_limit=5.0))
     assert run.status == "finished"
     # Each iteration notes a deadline when its clock starts, and none when it stands still again.

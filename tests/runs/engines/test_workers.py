@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from pfbench.runs.engines.engine import MultiProcessEngine
-from pfbench.runs.engines.workers import Task, run_tasks, share_numbers_with_parent
+from pfbench.runs.engines.workers import Task, run_tasks, send_numbers_to_parent
 
 
 def double(a):
@@ -131,7 +131,7 @@ def lost_at_first(marks, times):
         mark = Path(marks) / str(k)
         if not mark.exists():
             mark.touch()
-            share_numbers_with_parent([math.inf, 0.0, 0.0, 7.0 + k])
+            send_numbers_to_parent([math.inf, 0.0, 0.0, 7.0 + k])
             os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(60)
     return times
@@ -148,7 +148,7 @@ def test_what_was_lost_is_begun_again_and_counted(tmp_path, times, status):
 
 
 def late():
-    share_numbers_with_parent([time.monotonic() + 0.3])
+    send_numbers_to_parent([time.monotonic() + 0.3])
     time.sleep(60)
 
 

@@ -280,7 +280,7 @@ def module(tmp_path, monkeypatch):
         "        yield\n"
     )
     # What is resolved stays so while a process lasts.
-    resolving._build_cached.cache_clear()
+    resolving._build_problem_cached.cache_clear()
     Path("helps_the_owned.py").write_text("RADIUS = 1.0\n")
     Path("found_by_the_owned.py").write_text(
         "from own_things import Quadratic\nclass Found(Quadratic):\n    pass\n"

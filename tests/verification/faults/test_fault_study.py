@@ -23,8 +23,8 @@ from pfbench.verification.faults.mutation_operators import (
     SCHEDULE_OPERATORS,
 )
 from pfbench.verification.mutation_study import (
+    count_caught_and_total,
     count_first_catches_by_claim,
-    detection_rate,
     list_missed_faults,
     report,
     run_mutation_study,
@@ -78,7 +78,7 @@ def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
     assert [one.equivalent for one in found] == ["", "", "runs", "", ""]
     assert "Cochran" in found[3].admissible
     assert [one.fault for one in list_missed_faults(found)] == [faults[4]]
-    assert (detection_rate(found).caught, detection_rate(found).total) == (2, 3)
+    assert (count_caught_and_total(found).caught, count_caught_and_total(found).total) == (2, 3)
     assert count_first_catches_by_claim(found) == {first: 2}
     made = engine.done
     again = run_mutation_study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)

@@ -14,7 +14,7 @@ from pfbench.verification.instruments.enumerated_random import (
     IndexReplayGenerator,
     NotEnumerable,
     enumerate_draws,
-    orthogonal_array,
+    galois_orthogonal_array,
 )
 
 
@@ -147,12 +147,12 @@ def test_what_is_no_choice_among_few_is_said(draw):
 @pytest.mark.parametrize(("bits", "columns"), [(1, 2), (2, 4), (3, 7), (4, 16), (5, 30)])
 def test_an_orthogonal_array_has_every_pair_once(bits, columns):
     q = 2**bits
-    rows = orthogonal_array(bits, columns)
+    rows = galois_orthogonal_array(bits, columns)
     assert rows.shape == (q * q, columns)
     for a, b in itertools.combinations(range(columns), 2):
         assert len(set(zip(rows[:, a].tolist(), rows[:, b].tolist(), strict=True))) == q * q
     with pytest.raises(InputError, match="at most"):
-        orthogonal_array(bits, q + 1)
+        galois_orthogonal_array(bits, q + 1)
 
 
 def test_a_script_of_draws():
