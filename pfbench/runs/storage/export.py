@@ -12,11 +12,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from io import StringIO
-from itertools import chain, islice, product
+from itertools import chain, islice, product, starmap
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError, StorageError
@@ -234,26 +236,26 @@ class Export:
         names = dict.fromkeys(chain(*(self._benchopt_columns(*parts) for parts in self.runs())))
         schema = pa.schema([(name, _benchopt_arrow_type(name)) for name in names])
         path = self.folder / "benchopt_run_pfbench.parquet"
-        waiting: dict[str, list[Any]] = {name: [] for name in names}
+        parts = chain.from_iterable(starmap(self._benchopt_columns, self.runs()))
+        names = dict.fromkeys(chain.from_iterable(parts))
+        schema = pa.schema([(name, _benchopt_type(name)) for name in names])
+        waiting, rows = list[Any](), 0
         with pq.ParquetWriter(path, schema) as writer:
-            for parts in chain(self.runs(), [None]):
-                if parts is None or len(waiting["key"]) >= _AT_ONCE:
-                    arrays = [pa.array(waiting[item.name], item.type) for item in schema]
-                    writer.write_table(pa.table(arrays, schema=schema))
-                    waiting = {name: [] for name in names}
-                if parts is not None:
-                    columns = self._benchopt_columns(*parts)
-                    empty = [None] * len(parts[2].floats[0])
-                    for name, column in waiting.items():
-                        column += columns.get(name, empty)
+            for run in chain(self.runs(), [None]):
+                if run is None or rows >= _AT_ONCE:
+                    writer.write_table(_benchopt_table(schema, waiting))
+                    waiting, rows = [], 0
+                if run is not None:
+                    waiting.append(self._benchopt_columns(*run))
+                    rows += len(waiting[-1][1]["stop_val"])
         return [path]
 
     def _benchopt_columns(
         self, key: str, meta: Mapping[str, Any], trace: StoredTrace
-    ) -> dict[str, Sequence[Any]]:
-        """Return the columns of a run by benchopt's names; each row repeats the run's fields."""
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the fields of a run, and the columns of its trace, by benchopt's names."""
         run, environment = meta["run"], meta["environment"]
-        problem, algorithm = Selector.parse(run["problem"]), Selector.parse(run["algorithm"])
+        problem, algorithm = map(_parse_selector, (run["problem"], run["algorithm"]))
         fields = {
             "objective_name": problem.name,
             "obj_description": "",
@@ -273,9 +275,7 @@ class Export:
             "env-OMP_NUM_THREADS": environment.get("threads", ""),
         }
         names = [_BENCHOPT.get(name, f"objective_{name}") for name in trace.names]
-        columns = [*trace.integers.tolist(), *trace.floats.tolist()]
-        repeated = {name: [value] * len(columns[0]) for name, value in fields.items()}
-        return {**repeated, **dict(zip(names, columns, strict=True))}
+        return fields, dict(zip(names, (*trace.integers, *trace.floats), strict=True))
 
 
 FORMATS: Mapping[str, Callable[[Export], list[Path]]] = MappingProxyType(
@@ -363,13 +363,28 @@ _sort_key = attrgetter("algorithm", "problem", "seed", "key")
 
 _as_json = json.JSONEncoder(default=str).encode
 _escape = lru_cache(maxsize=4096)(escape_spreadsheet)
+_parse_selector = lru_cache(maxsize=4096)(Selector.parse)
 
 
 def _benchopt_arrow_type(name: str) -> Any:
     """Return the Arrow type of a column of benchopt, given its name."""
     import pyarrow as pa
 
+    lengths = [len(columns["stop_val"]) for _, columns in runs]
+    lacking, run_of_row = np.full(max(lengths), None), np.repeat(np.arange(len(runs)), lengths)
+
+    def make_column(name: str, kind: Any) -> Any:
+        if not any(name in columns for _, columns in runs):
+            return pa.array([fields.get(name) for fields, _ in runs], kind).take(run_of_row)
+        parts = (columns.get(name, lacking[: len(columns["stop_val"])]) for _, columns in runs)
+        return pa.array(np.concatenate([*parts]), kind)
+
+    return pa.table([*map(make_column, schema.names, schema.types)], schema=schema)
+
+
+def _benchopt_type(name: str) -> str:
+    """Return the name of the Arrow type of a column of benchopt, given the column's name."""
     if name in ("idx_rep", "base_seed", "stop_val") or name.startswith("count_"):
-        return pa.int64()
+        return "int64"
     measured = name.startswith("objective_") and name != "objective_name"
-    return pa.float64() if measured or name == "time" else pa.string()
+    return "double" if measured or name == "time" else "string"
