@@ -337,12 +337,13 @@ def _table_note(results: StudyResults) -> str:
     """Return the note below the table: the ranking rule, and the number of censored runs."""
     target = results.study.final_target
     note = f"{ranking_basis_sentence(results)} {NOTES['bold_rank']}"
+    if target is None:
+        return note
     # A run that stands at several settings, or for several targets, is one.
-    runs = list({id(run): run for _, run in results.runs}.values())
-    missed = 0
-    if target is not None:
-        traces = SeedTraces.from_runs(runs)
-        missed = len(runs) - make_runtimes(traces, target, Cost.from_weights("iteration")).hits
-    if missed:
-        note += " " + NOTES["censored"].format(missed=missed, runs=len(runs))
+    reached: dict[int, bool] = {}
+    for group in results:
+        rows = SeedTraces.from_runs(group.runs).find_first_rows_within(target)
+        reached |= zip(map(id, group.runs), rows >= 0, strict=True)
+    if missed := len(reached) - sum(reached.values()):
+        note += " " + NOTES["censored"].format(missed=missed, runs=len(reached))
     return note

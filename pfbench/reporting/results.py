@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -103,8 +104,7 @@ class RunGroup:
     @cached_property
     def _counts_in_use(self) -> frozenset[str]:
         """Kinds of the oracle calls that any run makes."""
-        spent = {run.counts for run in self.runs}
-        return frozenset(name for name in COUNTED if any(getattr(each, name) for each in spent))
+        return frozenset(k for k in COUNTED if any(map(attrgetter(f"counts.{k}"), self.runs)))
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class StudyResults:
     def __iter__(self) -> Iterator[RunGroup]:
         return (group for panel in self.panels for group in panel.groups)
 
-    @property
+    @cached_property
     def runs(self) -> list[tuple[RunGroup, Run]]:
         """All runs of the study, as (group, run) pairs."""
         return [(group, run) for group in self for run in group.runs]
@@ -315,10 +315,10 @@ def truncate_run(run: Run, limits: Limits) -> Run:
     The trace ends at the last recorded row within all limits. The counts of the truncated run are
     those of the next row, but at most the limits. So a run with a larger budget has no advantage.
     """
-    further = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
-    if all(further[name] <= limit for name, limit in limits.items()):
+    if all(getattr(run.counts, name) <= limit for name, limit in limits.items()):
         return run
     number = first_row_beyond_limits(run, limits)
+    further = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
     if number < len(run.rows):
         further = dict(zip(run.columns, run.rows[number], strict=True))
     counts = {name: int(min(further[name], limits.get(name, math.inf))) for name in COUNTED}

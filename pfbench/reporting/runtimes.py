@@ -11,6 +11,7 @@ optimization benchmarking, IEEE Transactions on Evolutionary Computation 26 (202
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,16 +103,13 @@ class Cost:
         """Return the cost of each whole run, including an incomplete last iteration."""
         terms = []
         for name, weight in self.weights:
-            if name in ("iteration", "seconds"):
-                field = "iterations" if name == "iteration" else name
-                numbers = [getattr(run, field) for run in traces.runs]
-            else:
-                kind = "lo" if name == "products" else name
-                numbers = [getattr(run.counts, kind) for run in traces.runs]
+            spent = attrgetter(_RUN_TOTALS.get(name, f"counts.{name}"))
             times = _products_per_lmo(traces) if name == "products" else 1.0
-            terms.append(weight * times * np.array(numbers, dtype=float))
+            terms.append(weight * times * np.array([*map(spent, traces.runs)], dtype=float))
         return np.asarray(np.sum(terms, axis=0))
 
+
+_RUN_TOTALS = {"iteration": "iterations", "seconds": "seconds", "products": "counts.lo"}
 
 PRODUCTS = Cost.from_weights("products")
 """Cost in matrix products of the linear minimisations, for runs with lmo_products."""

@@ -1,9 +1,11 @@
 """Traces of the runs of one method over several seeds, and the statistics of these runs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby, pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,8 @@ import numpy.typing as npt
 from pfbench.base.status import Status
 from pfbench.reporting.wording import MISSING_MARK, format_significant
 from pfbench.runs.loop.run import COMPLETED, Run, Stop
-from pfbench.runs.loop.trace import TraceRows
+from pfbench.runs.loop.trace import TraceRows, rows_from_columns
+from pfbench.runs.storage.serialization import StoredTrace
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -60,13 +63,8 @@ class MedianBand:
             indices = np.unique(even.clip(first, self.x.size - 1))
         elif indices.size > limit:
             indices = np.unique(np.linspace(0, self.x.size - 1, limit).round().astype(int))
-        return MedianBand(
-            self.x[indices],
-            self.median[indices],
-            self.low[indices],
-            self.high[indices],
-            self.runs[indices],
-        )
+        columns: list[Any] = [self.x, self.median, self.low, self.high, self.runs]
+        return MedianBand(*(column[indices] for column in columns))
 
 
 @dataclass(frozen=True)
@@ -345,26 +343,18 @@ def join_rows(traces: Sequence[Rows]) -> Sequence[Rows]:
 
 def _find_traces_array(traces: Sequence[Rows]) -> Array | None:
     """Return the array of which the traces are all parts, in this order, if there is one."""
-    recorded = [rows for rows in traces if len(rows)]
-    arrays = [rows.numbers for rows in recorded if isinstance(rows, TraceRows)]
-    stack = arrays[0].base if arrays and len(arrays) == len(recorded) else None
-    if stack is None or any(array.base is not stack for array in arrays):
+    arrays = [rows.numbers for rows in traces if isinstance(rows, TraceRows) and len(rows)]
+    stack = arrays[0].base if arrays else None
+    if stack is None or not len(stack) == sum(map(len, arrays)) == sum(map(len, traces)):
         return None
-    starts = np.cumsum([0, *map(len, arrays)]) * stack.strides[0] + _address(stack)
-    is_stack = len(stack) == sum(map(len, arrays)) and [*map(_address, arrays)] == [*starts[:-1]]
-    return stack if is_stack else None
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
+    first, *addresses = (array.__array_interface__["data"][0] for array in (stack, *arrays))
+    starts = np.cumsum([0, *map(len, arrays[:-1])]) * stack.strides[0] + first
+    return stack if addresses == starts.tolist() else None
 
 
 def _complete_columns(run: Run, columns: tuple[str, ...]) -> Array:
     """Return the trace of a run with the given columns; those that it lacks are NaN."""
     numbers = np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
-    if run.columns == columns:
-        return numbers
     complete = np.full((len(numbers), len(columns)), np.nan)
     complete[:, [columns.index(name) for name in run.columns]] = numbers
     return complete

@@ -4,6 +4,7 @@ User-defined code, problems and files that are named in a store are not loaded.
 """
 
 import json
+import marshal
 import math
 import re
 from collections import Counter, defaultdict
@@ -26,7 +27,7 @@ from pfbench.runs.planning.spec_text import make_labels
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import StudySetting
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.serialization import Record, StoredRun, decode_metadata, make_stored_run
+from pfbench.runs.storage.serialization import Record, StoredTrace, decode_metadata, make_stored_run
 from pfbench.runs.storage.store import Store
 
 _SEED = re.compile(r"(?<=[\[,])seed=(\d{1,18})(?=[,\]])")
@@ -100,13 +101,13 @@ def load_stored_report(
     del rows, requests  # of very many runs, a hundred bytes each
     order = sorted(longest, key=lambda request: (request[1], request[0], request[2]))
     outcomes: dict[tuple[str, str, int], PlanOutcome] = {}
-    shared: dict[str, Any] = {}
+    shared: dict[Any, Any] = {}
     for _, group in groupby(order, key=lambda request: request[:2]):
         requested = list(group)
         records = store.read_runs([longest[request] for request in requested])
         read = zip(requested, (_read_run(record, shared) for record in records), strict=True)
-        existing = {request: planned for request, planned in read if planned is not None}
-        outcomes |= zip(existing, _make_outcomes(list(existing.values()), shared), strict=True)
+        existing = {request: parts for request, parts in read if parts is not None}
+        outcomes |= zip(existing, _make_outcomes([*existing.values()]), strict=True)
     if not outcomes:
         raise InputError(f"no run in {store.folder} can be read: use `pfbench store check`.")
     description = f"{pluralize(len(outcomes), 'run')} as stored; none was made for this report."
@@ -142,8 +143,12 @@ def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
     }
 
 
-def _read_run(record: Record | None, shared: dict[str, Any]) -> tuple[PlannedRun, StoredRun] | None:
-    """Return a stored run with its plan; None if it is removed, damaged or has no readable plan.
+_RunParts = tuple[PlannedRun, str, Mapping[str, Any], StoredTrace]
+"""Plan, key, metadata and trace of a run."""
+
+
+def _read_run(record: Record | None, shared: dict[Any, Any]) -> _RunParts | None:
+    """Return the parts of a run; None if it is removed, damaged or has no readable plan.
 
     Parts of the metadata that are equal in many runs are one object, which `shared` keeps.
     """
@@ -152,24 +157,17 @@ def _read_run(record: Record | None, shared: dict[str, Any]) -> tuple[PlannedRun
     try:
         meta, trace = decode_metadata(record)
         fields, notes = meta["run"], meta.get("notes", {})
-        for name in ("problem", "algorithm", "parameters", "schedule", "status", "stop_reason"):
-            fields[name] = _share(fields[name], shared)
-        environment = _share(meta["environment"], shared)
-        needed = _share({name: notes[name] for name in _NOTES if name in notes}, shared)
-        meta = {"run": fields, "environment": environment, "notes": needed}
-        entry = make_stored_run(record.key, meta, trace)
-        return _read_plan(entry.run, notes.get("plan"), shared), entry
+        plan = _read_plan(fields, notes.get("plan"), shared)
     except (DamagedFileError, InputError):
         return None
+    for name in ("problem", "algorithm", "parameters", "schedule", "status", "stop_reason"):
+        fields[name] = _share(fields[name], shared)
+    needed = _share({name: notes[name] for name in _NOTES if name in notes}, shared)
+    meta = {"run": fields, "environment": _share(meta["environment"], shared), "notes": needed}
+    return plan, record.key, meta, trace._replace(names=_share(tuple(trace.names), shared))
 
 
-def _share(value: Any, shared: dict[str, Any]) -> Any:
-    return shared.setdefault(repr(value), value)
-
-
-def _make_outcomes(
-    planned: Sequence[tuple[PlannedRun, StoredRun]], shared: dict[str, Any]
-) -> Iterator[PlanOutcome]:
+def _make_outcomes(read: Sequence[_RunParts]) -> Iterator[PlanOutcome]:
     """Yield the runs of one algorithm on one problem, with their traces in one array."""
     trace_rows = join_rows([entry.run.rows for _, entry in planned])
     for (plan, entry), rows in zip(planned, trace_rows, strict=True):
@@ -177,24 +175,32 @@ def _make_outcomes(
         yield PlanOutcome(plan, replace(entry, run=run))
 
 
+def _share(value: Any, shared: dict[Any, Any]) -> Any:
+    """Return the first of all equal JSON values."""
+    return shared.setdefault(marshal.dumps(value, _WITHOUT_REFERENCES), value)
+
+
+_WITHOUT_REFERENCES = 2  # version of marshal in which equal values have equal bytes
+
 _NOTES = ("best_known", "promised")
 """Names of the notes of a run that a report needs."""
 
 
-def _read_plan(run: Run, plan: Mapping[str, Any] | None, shared: dict[str, Any]) -> PlannedRun:
+def _read_plan(
+    run: Mapping[str, Any], plan: Mapping[str, Any] | None, shared: dict[Any, Any]
+) -> PlannedRun:
     """Return a run's stored plan; if it is missing or wrong, make a plan from the run itself."""
-    own = PlannedRun(run.problem, run.algorithm, run.seed, (), 1)
-    if plan is None:
-        return PlannedRun.from_json(own.as_json())
-    seed = check_integer("seed", plan.get("seed"), minimum=0)
-    seedless = {**plan, "seed": 0}
-    text = f"plan {seedless}"
-    if text not in shared:
-        shared[text] = PlannedRun.from_json(seedless)
-    stored: PlannedRun = replace(shared[text], seed=seed)
-    if (stored.problem, stored.algorithm, stored.seed) != (run.problem, run.algorithm, run.seed):
-        return PlannedRun.from_json(own.as_json())
-    return stored
+    identity = run["problem"], run["algorithm"], run["seed"]
+    if plan is not None:
+        seed = check_integer("seed", plan.get("seed"), minimum=0)
+        seedless = {**plan, "seed": 0}
+        text = marshal.dumps(("plan", seedless), _WITHOUT_REFERENCES)
+        if text not in shared:
+            shared[text] = PlannedRun.from_json(seedless)
+        stored: PlannedRun = replace(shared[text], seed=seed)
+        if (stored.problem, stored.algorithm, stored.seed) == identity:
+            return stored
+    return PlannedRun.from_json(PlannedRun(*identity, (), 1).as_json())
 
 
 def _make_study(

@@ -170,8 +170,7 @@ def exact_counts_table(results: StudyResults) -> Table:
     """Return a table of the exact counts of every algorithm at every setting."""
     rows = []
     for panel, group in results.iterate_groups():
-        spent = [run.counts.as_dict() for run in group.runs]
-        cells = [_count_or_range([counts[kind] for counts in spent]) for kind in COUNTED]
+        cells = [_count_or_range([*map(attrgetter(f"counts.{k}"), group.runs)]) for k in COUNTED]
         rows.append(TableRow(panel.title, group.label, cells))
     varies = any(isinstance(cell, CountRange) for row in rows for cell in row.cells)
     seeds = "least to greatest over the seeds" if varies else "the same for every seed"

@@ -293,9 +293,15 @@ def decode(record: Record) -> Any:
     return make_stored_run(record.key, meta, trace) if record.kind == "run" else meta["row"]
 
 
-def make_stored_run(key: str, meta: Mapping[str, Any], trace: StoredTrace) -> StoredRun:
-    """Return a stored run, given the metadata and the trace from `decode_metadata`."""
-    run = make_run(meta["run"], trace.names, rows_from_columns(trace.integers, trace.floats))
+def make_stored_run(
+    key: str, meta: Mapping[str, Any], trace: StoredTrace, rows: Sequence[Any] | None = None
+) -> StoredRun:
+    """Return a stored run, given the metadata and the trace from `decode_metadata`.
+
+    The rows of the trace may be given, too.
+    """
+    rows = rows_from_columns(trace.integers, trace.floats) if rows is None else rows
+    run = make_run(meta["run"], trace.names, rows)
     return StoredRun(key, run, meta["environment"], meta.get("notes", {}))
 
 
