@@ -328,17 +328,14 @@ class SeedTraces:
 Rows = Sequence[tuple[Any, ...]]
 
 
-def join_rows(traces: Sequence[Rows]) -> Sequence[Rows]:
-    """Return the rows of several traces as parts of one array, which takes less memory.
-
-    Rows that are no arrays, or have different columns, are returned unchanged.
-    """
-    arrays = [rows for rows in traces if isinstance(rows, TraceRows)]
-    if len(arrays) < len(traces) or len({rows.integer_columns for rows in arrays}) != 1:
-        return traces
-    stack = np.concatenate([rows.numbers for rows in arrays])
-    ends = np.cumsum([len(rows) for rows in arrays])
-    return [TraceRows(part, arrays[0].integer_columns) for part in np.split(stack, ends[:-1])]
+def join_rows(traces: Iterable[StoredTrace]) -> Iterator[Rows]:
+    """Yield the rows of traces; those of neighbours with equal columns are parts of one array."""
+    for _, equal in groupby(traces, key=attrgetter("names")):
+        words = [trace.words for trace in equal]
+        stack = StoredTrace((), np.concatenate(words, axis=1))
+        rows = rows_from_columns(stack.integers, stack.floats)
+        ends = np.cumsum([0, *(each.shape[1] for each in words)]).tolist()
+        yield from (rows[start:end] for start, end in pairwise(ends))
 
 
 def _find_traces_array(traces: Sequence[Rows]) -> Array | None:

@@ -169,10 +169,9 @@ def _read_run(record: Record | None, shared: dict[Any, Any]) -> _RunParts | None
 
 def _make_outcomes(read: Sequence[_RunParts]) -> Iterator[PlanOutcome]:
     """Yield the runs of one algorithm on one problem, with their traces in one array."""
-    trace_rows = join_rows([entry.run.rows for _, entry in planned])
-    for (plan, entry), rows in zip(planned, trace_rows, strict=True):
-        run = replace(entry.run, columns=_share(entry.run.columns, shared), rows=rows)
-        yield PlanOutcome(plan, replace(entry, run=run))
+    trace_rows = join_rows([trace for *_, trace in read])
+    for (plan, key, meta, trace), rows in zip(read, trace_rows, strict=True):
+        yield PlanOutcome(plan, make_stored_run(key, meta, trace, rows))
 
 
 def _share(value: Any, shared: dict[Any, Any]) -> Any:

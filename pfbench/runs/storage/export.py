@@ -233,12 +233,10 @@ class Export:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        names = dict.fromkeys(chain(*(self._benchopt_columns(*parts) for parts in self.runs())))
-        schema = pa.schema([(name, _benchopt_arrow_type(name)) for name in names])
         path = self.folder / "benchopt_run_pfbench.parquet"
         parts = chain.from_iterable(starmap(self._benchopt_columns, self.runs()))
         names = dict.fromkeys(chain.from_iterable(parts))
-        schema = pa.schema([(name, _benchopt_type(name)) for name in names])
+        schema = pa.schema([(name, _benchopt_arrow_type(name)) for name in names])
         waiting, rows = list[Any](), 0
         with pq.ParquetWriter(path, schema) as writer:
             for run in chain(self.runs(), [None]):
@@ -366,8 +364,8 @@ _escape = lru_cache(maxsize=4096)(escape_spreadsheet)
 _parse_selector = lru_cache(maxsize=4096)(Selector.parse)
 
 
-def _benchopt_arrow_type(name: str) -> Any:
-    """Return the Arrow type of a column of benchopt, given its name."""
+def _benchopt_table(schema: Any, runs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
+    """Return the Arrow table of some runs, given the fields and the columns of each."""
     import pyarrow as pa
 
     lengths = [len(columns["stop_val"]) for _, columns in runs]
@@ -382,7 +380,7 @@ def _benchopt_arrow_type(name: str) -> Any:
     return pa.table([*map(make_column, schema.names, schema.types)], schema=schema)
 
 
-def _benchopt_type(name: str) -> str:
+def _benchopt_arrow_type(name: str) -> str:
     """Return the name of the Arrow type of a column of benchopt, given the column's name."""
     if name in ("idx_rep", "base_seed", "stop_val") or name.startswith("count_"):
         return "int64"
