@@ -162,7 +162,7 @@ def row_left_out(run):
     return replace(run, rows=(*run.rows[:-2], *run.rows[-1:]))
 
 
-@pytest.mark.long
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     ("method", "change", "says"),
     [

@@ -97,7 +97,7 @@ def test_each_part_of_it_is_computed_again(archived, importable, tmp_path, chang
         assert text.startswith(f"{title}{says}" if says[0] == ":" else f"{title} {says}")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_check_confirms_it_and_the_page_of_a_collection_shows_it(archived, tmp_path, monkeypatch):
     def without_it(about):
         about["counterexamples"] = about["counterexamples"][1:]

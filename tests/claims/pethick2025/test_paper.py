@@ -216,7 +216,7 @@ def test_copies_have_independent_noise_of_the_moment_that_they_state():
     ("claim", "fault", "ratio"),
     [
         pytest.param("uscg", None, 0.236, marks=pytest.mark.long),
-        pytest.param("uscg", "uscg-noise-not-averaged", 1.55, marks=pytest.mark.long),
+        ("uscg", "uscg-noise-not-averaged", 1.55),
         ("signum", None, 0.243),
         pytest.param("signum", "signum-noise-not-averaged", 1.60, marks=pytest.mark.long),
     ],
