@@ -180,7 +180,8 @@ class Bound(StatementCheck):
         value = max(float(bound(*reported)), lower)
         if not 0.0 < value < math.inf:
             raise InputError(
-                f"the bound on {case.problem.name} is {value:g}: it must be positive and finite."
+                f"the bound on {case.problem.name} is {value:g}: it must be positive and finite "
+                "(of a bound that begins at t = k, state first=k)."
             )
         return value
 
