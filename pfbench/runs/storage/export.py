@@ -369,7 +369,8 @@ def _benchopt_table(schema: Any, runs: Sequence[tuple[dict[str, Any], dict[str, 
     import pyarrow as pa
 
     lengths = [len(columns["stop_val"]) for _, columns in runs]
-    lacking, run_of_row = np.full(max(lengths), None), np.repeat(np.arange(len(runs)), lengths)
+    lacking = np.full(max(lengths, default=0), None)
+    run_of_row = np.repeat(np.arange(len(runs)), lengths)
 
     def make_column(name: str, kind: Any) -> Any:
         if not any(name in columns for _, columns in runs):
