@@ -4,7 +4,7 @@ import inspect
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -248,10 +248,14 @@ class Comparison:
         if lacking and lacking != self.kind:
             self.skipped += sorted(set(lacking) - set(self.kind))
             return None
+        defaults = {f.name: f.default for f in fields(self.method)}
+        required = self._list_missing_required_parameters(accepted)
+        stated = (name for name in required if isinstance(defaults.get(name), int | float | str))
+        accepted |= {name: defaults[name] for name in stated}
         try:
             return self.trial.make(**accepted)
         except NotTestable as error:
-            unset = self._list_missing_required_parameters(accepted)
+            unset = [name for name in required if name not in accepted]
             if unset:
                 options = {k: v for k, v in case.parameters.items() if isinstance(v, str)}
                 form = format_parameters(options or case.parameters)
@@ -409,9 +413,11 @@ class Comparison:
                 if words := _describe_run_past_budget(problem, algorithm, first.seed, ledger):
                     self.violation = f"{case}: it {words}. Do not catch exceptions of the oracles"
 
-    def make_refusal_error(self) -> SubjectLacksParameter:
-        """Return an error that names what the method lacks or refuses."""
+    def make_refusal_error(self) -> NotTestable:
+        """Return an error that names what the method lacks, requires or refuses."""
         names = " or ".join(sorted(set(self.skipped)))
+        if all("(needs " in text for text in self.skipped):
+            return NotTestable(f"the method requires more parameters than a case sets: {names}")
         return SubjectLacksParameter(f"the method does not accept {names}")
 
     def decide(self, reason_if_equal: str) -> Decision:

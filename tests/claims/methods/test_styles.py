@@ -38,7 +38,7 @@ WRONG = [
 ]
 """Faulty ones."""
 
-QUICK = {"Sgd", "ReferenceBefore", "OneOption", "BlockOfEight"}
+QUICK = {"Sgd", "ReferenceBefore", "OneOption", "Momentum", "BlockOfEight"}
 """Those that are always tried."""
 
 
@@ -56,7 +56,9 @@ def judge_by(what, name, kind):
 def test_a_right_method_in_another_style_is_not_accused(kind, name):
     for what in ("run", "law", "count"):
         found = judge_by(what, name, kind)
-        expected = ("holds", "inconclusive") if what != "law" else ("holds",)
+        # A method may require a parameter that the tests of draws leave to the catalogue's rule.
+        is_lacking = "requires more parameters than a case sets" in found.reason
+        expected = ("holds", "inconclusive") if what != "law" or is_lacking else ("holds",)
         assert found.verdict in expected, found.reason
 
 
