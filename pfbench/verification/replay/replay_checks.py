@@ -204,12 +204,15 @@ class Comparison:
         Values of text parameters that the method lacks, which select the compared kind of method.
     refusal
         Error of the first run that the method refused before any query; empty if there is none.
+    is_value_missing
+        Whether the method requires parameters of the catalogue's method that some case leaves out.
     """
 
     def __init__(self, trial: Trial, name: str) -> None:
         self.trial, self.method = trial, ALGORITHMS[name]
         self.runs = self.steps = 0
         self.violation = self.refusal = ""
+        self.is_value_missing = False
         self.doubts, self.notes, self.skipped = list[str](), list[str](), list[str]()
         self.kind: Mapping[str, str] = self._find_kind()
         if self.kind:
@@ -250,13 +253,14 @@ class Comparison:
             return None
         defaults = {f.name: f.default for f in fields(self.method)}
         required = self._list_missing_required_parameters(accepted)
-        stated = (name for name in required if isinstance(defaults.get(name), int | float | str))
-        accepted |= {name: defaults[name] for name in stated}
+        available = (name for name in required if isinstance(defaults.get(name), int | float | str))
+        accepted |= {name: defaults[name] for name in available}
         try:
             return self.trial.make(**accepted)
         except NotTestable as error:
             unset = [name for name in required if name not in accepted]
             if unset:
+                self.is_value_missing |= defaults.keys() >= set(unset)
                 options = {k: v for k, v in case.parameters.items() if isinstance(v, str)}
                 form = format_parameters(options or case.parameters)
                 self.skipped.append(f"{form} (needs {', '.join(unset)})")
@@ -279,7 +283,7 @@ class Comparison:
 
         Raises
         ------
-        SubjectLacksParameter
+        NotTestable
             If the method can run no case.
         """
         runs = 0
@@ -416,7 +420,7 @@ class Comparison:
     def make_refusal_error(self) -> NotTestable:
         """Return an error that names what the method lacks, requires or refuses."""
         names = " or ".join(sorted(set(self.skipped)))
-        if all("(needs " in text for text in self.skipped):
+        if self.is_value_missing:
             return NotTestable(f"the method requires more parameters than a case sets: {names}")
         return SubjectLacksParameter(f"the method does not accept {names}")
 

@@ -7,7 +7,7 @@ import own_draws
 import pytest
 from judging import judge
 from more_styles import STYLES as MORE
-from more_styles import BlockOfEight
+from more_styles import BlockOfEight, Momentum
 from own_styles import FAULTS, RIGHT, Floor, Plain
 from ten_styles import FAULTS as LATE
 from ten_styles import STYLES as TEN
@@ -60,6 +60,20 @@ def test_a_right_method_in_another_style_is_not_accused(kind, name):
         is_lacking = "requires more parameters than a case sets" in found.reason
         expected = ("holds", "inconclusive") if what != "law" or is_lacking else ("holds",)
         assert found.verdict in expected, found.reason
+
+
+class WithoutAlpha(Momentum):
+    """Lacks alpha, and requires the step that cases leave to the catalogue's rule."""
+
+    def __init__(self, iterations, step, batch):
+        super().__init__(iterations, step, batch)
+
+
+def test_a_right_method_that_requires_what_a_case_leaves_out_is_not_failed():
+    assert judge_by("run", "momentum-sfw", WithoutAlpha).verdict == "holds"
+    found = judge_by("law", "momentum-sfw", WithoutAlpha)
+    assert found.verdict == "inconclusive"
+    assert "needs step" in found.reason
 
 
 @pytest.mark.parametrize(("kind", "name"), [*cases(WRONG)])
