@@ -144,17 +144,14 @@ class RemoteMethod:
     def _stop_run(self) -> None:
         """Ask the method to stop an unfinished run; kill its process if it does not answer."""
         assert self._started is not None
+        self._run = None  # first: a garbage collection during the wait may end the run's generator
         link, process = self._started
-        try:
+        with suppress(InputError, OSError):
             if link.owes_answer:
                 link.send("stop")
                 if _receive_from_method(link, process, Ledger(), _STOP_SECONDS) == ("end",):
-                    self._run = None
-        except (InputError, OSError):
-            pass
-        finally:
-            if self._run is not None:
-                self.close()
+                    return
+        self.close()
 
 
 def isolate(algorithm: Any) -> Any:

@@ -1,5 +1,6 @@
 """A method in a process of its own: the same counts and bits, and nothing of the problem there."""
 
+import gc
 import json
 import multiprocessing
 import sys
@@ -19,6 +20,7 @@ from pfbench.runs.loop import isolated, messages, processes
 from pfbench.runs.loop.drive import drive
 from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.solve import solve
+from pfbench.runs.loop.steps import Steps
 from pfbench.sets import L1Penalty, WholeSpace
 from pfbench.sets.catalogue import vector_norm_ball
 from pfbench.verification.replay.forms import list_method_forms
@@ -374,6 +376,21 @@ def test_runs_of_one_method_have_one_process_however_they_end(methods, monkeypat
         runs = [drive(run, Ledger(budget), seed=seed, stop=stop) for seed in range(3)]
     assert {one.status for one in runs} == {status}
     assert len({one.counts for one in runs}) == len(started) == 1
+
+
+def test_a_process_survives_a_garbage_collection_while_it_ends_a_run(methods, monkeypatch):
+    def receive(*arguments, wait=isolated._receive_from_method):
+        gc.collect()  # ends the generator of the run before
+        return wait(*arguments)
+
+    with closing(isolated.isolate(methods.Plain(iterations=3))) as remote:
+        first = remote._started
+        monkeypatch.setattr(isolated, "_receive_from_method", receive)
+        for _ in range(3):
+            cycle = [Steps(tiny_logistic(), remote)]
+            next(cycle[0].states)
+            cycle.append(cycle)
+        assert remote._started is first
 
 
 def test_a_method_that_goes_on_after_its_run_loses_its_process(methods):
