@@ -110,6 +110,7 @@ LEFT_OUT = {
     "pfbench solve -p multitask-sigmoid[arrays=torch:cuda]": "needs PyTorch and a GPU",
     "pfbench check my_problems.py:Centres": "test_checking_what_you_bring",
     "pfbench check my_methods.py:MySpider[batch=8]": "test_checking_what_you_bring",
+    "pfbench falsify my_theorem.py": "docs/is-it-true.md, by a test of tests/test_docs.py",
     "pfbench new test my-solver": "tests/cli/test_new.py runs the tests that it writes",
     "pfbench check my_solvers.py": "tests/cli/test_function_methods.py, by functions of its own",
     "pfbench verify jaggi2013-thm1 --algorithm my_solvers.py": "the same",
