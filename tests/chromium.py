@@ -193,11 +193,6 @@ class Chromium:
         """Move the mouse to a place of the window."""
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
-    def picture(self, whole=False):
-        """Return what is seen, as PNG."""
-        shot = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
-        return base64.b64decode(shot["data"])
-
     def paper(self):
         """Return the page as it is printed, as PDF."""
         return base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"])

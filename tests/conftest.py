@@ -2,6 +2,7 @@
 
 import gc
 import subprocess
+import sys
 from collections import Counter
 from contextlib import suppress
 from functools import cache
@@ -37,13 +38,15 @@ def pytest_collection():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark as long the cases that `thin(k)` leaves out: all but each k-th.
+    """Mark as long the cases that `thin(k)` leaves out: all but each k-th; skip what needs signals.
 
     k must have no common factor with the number of values of the topmost parametrisation, which
     varies fastest: some of its values would never be tried.
     """
     positions = Counter()
     for item in items:
+        if sys.platform == "win32" and item.get_closest_marker("faults"):
+            item.add_marker(pytest.mark.skip(reason="needs signals"))
         if thin := item.get_closest_marker("thin"):
             name = item.nodeid.partition("[")[0]
             if positions[name] % thin.args[0]:
@@ -83,6 +86,17 @@ def commands_are_built_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(testing, "_get_command", cache(testing._get_command))
         yield
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder, which is empty; what is imported from it is forgotten."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    for name, module in [*sys.modules.items()]:
+        if str(getattr(module, "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 @pytest.fixture

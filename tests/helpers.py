@@ -7,11 +7,14 @@ against them is a test against the definition.
 import math
 import re
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 from chain_reference import HardReference
 
+from pfbench.base.errors import InputError
 from pfbench.points import FactoredMatrix, Pattern, RankOne
 from pfbench.points.atoms import Factors
 from pfbench.problems.class_models import MulticlassLogistic, MultitaskSigmoid
@@ -415,6 +418,14 @@ def assert_one_sentence(error, *words):
     assert "\n" not in message
     for word in words:
         assert word in message, f"{word!r} is not named in: {message}"
+
+
+@contextmanager
+def refused(*words, error=InputError):
+    """What is done here is refused in one sentence that has these words."""
+    with pytest.raises(error) as caught:
+        yield
+    assert_one_sentence(caught, *words)
 
 
 def acting():

@@ -244,10 +244,12 @@ class SlidingVR(Plain):
         for t in range(self.T):
             if t % self.m == 0:
                 s, mean = x, ask.gradient(x)
-            S = rng.integers(0, ask.n - 1, size=self.b, endpoint=True)
-            v = mean + ask.difference(S, x, s)
+            v = mean + ask.difference(self.draw(rng, ask.n), x, s)
             at, x = x, self.condg(ask, v, x)
             yield State(x, at, v)
+
+    def draw(self, rng, n):
+        return rng.integers(0, n - 1, size=self.b, endpoint=True)
 
     def condg(self, ask, v, u):
         z = np.zeros_like(u)  # from u
@@ -270,14 +272,8 @@ class SlidingVRCoarse(SlidingVR):
 class SlidingVROneUsed(SlidingVR):
     """Pays b, uses one."""
 
-    def run(self, ask, x, rng):
-        for t in range(self.T):
-            if t % self.m == 0:
-                s, mean = x, ask.gradient(x)
-            S = np.full(self.b, rng.integers(ask.n))
-            v = mean + ask.difference(S, x, s)
-            at, x = x, self.condg(ask, v, x)
-            yield State(x, at, v)
+    def draw(self, rng, n):
+        return np.full(self.b, rng.integers(n))
 
 
 class Golden(Plain):
