@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,15 +70,6 @@ def test_a_thinned_run_has_the_numbers_of_the_whole_one(seed, rows, between):
         assert one.calls_until_targets == other.calls_until_targets
         for measure, values in one.last_values.items():
             np.testing.assert_array_equal(values, other.last_values[measure])
-
-
-def test_curves_keep_some_rows_between():
-    whole = descending(1)
-    long = replace(whole, rows=[(k, *whole.rows[0][1:]) for k in range(1000)])
-    short = thin_trace(long, TARGETS)
-    assert 15 < len(short.rows) < 40
-    assert [row[0] for row in short.rows] == sorted({row[0] for row in short.rows})
-    assert len(thin_trace(long, TARGETS, 0).rows) <= 5
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from command_line import SMALL, SVRG
@@ -14,6 +15,7 @@ from stored import made
 
 from pfbench.base.errors import InputError, WorkerDied
 from pfbench.claims.catalogue import verify
+from pfbench.runs.engines import cluster
 from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.engines.workers import Task
@@ -25,8 +27,6 @@ distributed = pytest.importorskip("distributed", reason="needs distributed")
 # Its own threads and sockets are closed when it likes.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-on_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
-
 SMOOTH = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
 ROLES = ("scheduler", "worker", "client")
 PLAN = PlannedRun(SMALL, SVRG, 0, ("value",), 1)
@@ -36,15 +36,13 @@ PLAN = PlannedRun(SMALL, SVRG, 0, ("value",), 1)
 def local():
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None
-    ) as cluster:
-        yield cluster
+    ) as made:
+        yield made
 
 
 @pytest.fixture
 def engine(local):
-    from pfbench.runs.engines.cluster import DaskEngine
-
-    found = DaskEngine(local.scheduler_address)
+    found = cluster.DaskEngine(local.scheduler_address)
     yield found
     found.close()
 
@@ -54,26 +52,20 @@ def engine(local):
     ["nonsense", "tcp://", "tcp://host", "tcp://host:port", "http://h:1", "tcp://h:99999", ":8786"],
 )
 def test_what_is_no_address_is_refused_at_once(address):
-    from pfbench.runs.engines.cluster import DaskEngine
-
     with pytest.raises(InputError, match="is not an address: write tcp://HOST:8786"):
-        DaskEngine(address)
+        cluster.DaskEngine(address)
 
 
 def test_tls_without_certificates_says_what_is_lacking():
-    from pfbench.runs.engines.cluster import DaskEngine
-
     with pytest.raises(InputError, match="needs certificates"):
-        DaskEngine("tls://127.0.0.1:9")
+        cluster.DaskEngine("tls://127.0.0.1:9")
 
 
 @pytest.mark.slow
-@on_posix
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")
 def test_a_cluster_behind_tls(tmp_path):
     """With certificates of our own making, as docs/clusters.md shows; without them it is closed."""
-    from pfbench.runs.engines.cluster import DaskEngine
-
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     make_one = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=pfbench"
     command = [*make_one.split(), "-keyout", key, "-out", cert]
@@ -90,11 +82,11 @@ def test_a_cluster_behind_tls(tmp_path):
     ):
         address = local.scheduler_address
         assert address.startswith("tls://")
-        with closing(DaskEngine(address)) as engine:
+        with closing(cluster.DaskEngine(address)) as engine:
             (one,) = made(engine, [PLAN])
         assert one.run.counts == execute_plan(PLAN).counts
         with pytest.raises(InputError, match="does not answer like a Dask scheduler"):
-            DaskEngine(address.replace("tls://", "tcp://"))
+            cluster.DaskEngine(address.replace("tls://", "tcp://"))
 
 
 def test_runs_have_the_same_bits_and_the_same_environment(engine):
@@ -124,7 +116,6 @@ def test_a_file_is_found_in_the_folder_of_the_command(engine, tmp_path, monkeypa
 
 
 @pytest.mark.faults
-@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_a_run_that_misbehaves_costs_itself_alone(engine, tmp_path):
     mark = tmp_path / "mark"
     plans = [
@@ -156,7 +147,6 @@ def test_a_sweep_that_is_left_leaves_no_run_behind(engine):
 
 @pytest.mark.long
 @pytest.mark.faults
-@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_a_run_whose_dask_worker_is_lost_is_made_by_another_and_counted(engine, tmp_path):
     plan = PlannedRun(SMOOTH, f"misbehaving:LosesItsParentOnce[mark={tmp_path / 'm'}]", 0, (), 1)
     (found,) = made(engine, [plan])
@@ -172,8 +162,6 @@ def test_a_worker_that_differs_makes_nothing(engine):
 
 
 def test_no_scheduler_is_refused(monkeypatch):
-    from pfbench.runs.engines import cluster
-
     monkeypatch.setattr(cluster, "CONNECT", 0.5)
     with pytest.raises(InputError, match="no Dask scheduler answers at"):
         cluster.DaskEngine("tcp://127.0.0.1:9")
@@ -224,10 +212,7 @@ def ends_well(text):
 
 
 @pytest.mark.faults
-@on_posix
 def test_without_workers_no_task_is_awaited_for_ever(processes, monkeypatch):
-    from pfbench.runs.engines import cluster
-
     monkeypatch.setattr(cluster, "NO_WORKERS_LEFT", 1.0)
     address, _, worker = processes
     with closing(cluster.DaskEngine(address)) as engine:
@@ -245,10 +230,7 @@ def test_without_workers_no_task_is_awaited_for_ever(processes, monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.faults
-@on_posix
 def test_of_a_killed_scheduler_all_that_was_not_done_is_lost(processes, monkeypatch, caplog):
-    from pfbench.runs.engines import cluster
-
     # Dask tells it at once: neither limit is awaited.
     monkeypatch.setattr(cluster, "LOST", 600.0)
     monkeypatch.setattr(cluster, "CONNECT", 600.0)
@@ -279,8 +261,6 @@ def held(name):
 
 @pytest.mark.long
 def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
-    from pfbench.runs.engines import cluster
-
     monkeypatch.setattr(cluster, "ANSWER", 0.3)
     with distributed.Client(local.scheduler_address, set_as_default=False) as other:
         names = ["first", "second"]
@@ -297,36 +277,17 @@ def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
 
 
 @pytest.mark.long
-@pytest.mark.faults
-@on_posix
-def test_a_worker_that_stops_while_it_is_asked_is_named(processes, monkeypatch):
-    from pfbench.runs.engines import cluster
-
-    address, _, worker = processes
-
-    def kill(seconds):
-        worker.kill()
-        time.sleep(seconds)
-
-    monkeypatch.setattr(cluster, "ANSWER", 20.0)
-    monkeypatch.setattr(cluster, "sleep", kill)
-    with (
-        distributed.Client(address, set_as_default=False) as other,
-        closing(cluster.DaskEngine(address)) as engine,
-    ):
-        (named,) = other.nthreads()
-        foreign = other.submit(time.sleep, 300.0)
-        with pytest.raises(InputError, match=f"ConnectionError: {named} is gone") as error:
-            engine.environment()
-        foreign.release()
-    assert address in str(error.value)
+def test_a_worker_that_is_gone_while_it_is_asked_is_named(engine, monkeypatch):
+    monkeypatch.setattr(cluster, "_query_process_environment", partial(time.sleep, 1.0))
+    counts = iter([engine._thread_counts(), {}])
+    monkeypatch.setattr(engine, "_thread_counts", lambda: next(counts))
+    with pytest.raises(InputError, match=r"ConnectionError: tcp.* is gone") as error:
+        engine.environment()
     assert ends_well(str(error.value))
 
 
 @pytest.mark.long
 def test_what_a_worker_cannot_tell_is_one_sentence(engine, monkeypatch):
-    from pfbench.runs.engines import cluster
-
     monkeypatch.setattr(cluster, "_query_process_environment", _broken)
     with pytest.raises(InputError, match=r"Error: No module named 'pfbench'\): check") as error:
         engine.environment()

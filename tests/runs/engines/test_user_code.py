@@ -37,29 +37,14 @@ def runs_of(plans, store, engine):
         }
 
 
-def _on_dask():
-    distributed = pytest.importorskip("distributed", reason="needs distributed")
-    from pfbench.runs.engines.cluster import DaskEngine
-
-    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
-    engine = DaskEngine(cluster.scheduler_address)
-    engine.close = cluster.close
-    return engine
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "engine",
-    [lambda: MultiProcessEngine(1, idle=[]), pytest.param(_on_dask, marks=pytest.mark.long)],
-)
-def test_a_forking_and_a_poisoning_method_leave_frank_wolfe_alone(tmp_path, engine):
+def test_a_forking_and_a_poisoning_method_leave_frank_wolfe_alone(tmp_path):
     methods = "frank-wolfe[step=open-loop,iterations=5]", "frank-wolfe[step=open-loop,iterations=7]"
     ours = [plan(one, problem, seed) for problem in PROBLEMS for one in methods for seed in (0, 1)]
     # First at each problem, as a sweep of the user's own methods would have it.
     theirs = [plan(FORKING, one, seed) for one in PROBLEMS for seed in (0, 1)]
     theirs += [plan("misbehaving:Poisons[step=0.001]", one) for one in PROBLEMS]
     alone = runs_of(ours, Store(tmp_path / "alone"), MultiProcessEngine(1))
-    mixed = runs_of([*theirs, *ours], Store(tmp_path / "mixed"), engine())
+    mixed = runs_of([*theirs, *ours], Store(tmp_path / "mixed"), MultiProcessEngine(1, idle=[]))
     for one in ours:
         assert comparable(mixed[one])[1:] == comparable(alone[one])[1:]
         assert mixed[one].counts == alone[one].counts

@@ -1,4 +1,4 @@
-"""Worker processes: results, exceptions, hangs and deaths, each of one task alone."""
+"""Worker processes and engines: the same bits wherever a run is made; deaths, each of one task."""
 
 import math
 import os
@@ -7,21 +7,24 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
+from command_line import SMALL, SVRG
+from stored import comparable, made
 
-from pfbench.runs.engines.engine import MultiProcessEngine
+from pfbench.base.counts import Budget
+from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
+from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.engines.workers import Task, run_tasks, send_numbers_to_parent
+from pfbench.runs.planning.plan import PlannedRun, resolve
+from pfbench.runs.storage.store import Store
 
 
 def double(a):
     return 2 * a
-
-
-def fail():
-    raise ValueError("no such thing")
 
 
 def hang():
@@ -32,8 +35,17 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def leave():
-    sys.exit(3)
+def raise_error():
+    raise ValueError("no such thing")
+
+
+def return_function():
+    return lambda: 0
+
+
+def note_time():
+    send_numbers_to_parent([time.monotonic() + 0.3])
+    hang()
 
 
 def threads():
@@ -53,54 +65,29 @@ def test_every_task_is_made_once(jobs):
     assert {result.status for result in found.values()} == {"done"}
 
 
-def test_an_exception_costs_its_task_alone():
-    found = results([Task(fail, (), 60.0), Task(double, (1,), 60.0), Task(leave, (), 60.0)], 1)
-    assert found[0].status == "error"
-    assert "ValueError: no such thing" in found[0].reason
-    assert found[1].value == 2
-    assert found[2].status == "error"
-
-
 @pytest.mark.faults
-def test_a_hanging_task_is_killed_at_its_limit_and_its_process_replaced():
+@pytest.mark.parametrize(
+    ("task", "seconds", "status", "reason"),
+    [
+        (raise_error, 60.0, "error", "ValueError: no such thing"),
+        (return_function, 60.0, "error", "cannot be sent"),
+        (sys.exit, 60.0, "error", "SystemExit"),
+        (hang, 1.0, "timeout", "it took more than 1 s"),
+        (note_time, 60.0, "timeout", ""),
+        (die, 60.0, "lost", "SIGKILL"),
+    ],
+)
+def test_whatever_ends_a_task_costs_it_alone(task, seconds, status, reason):
     started = time.monotonic()
-    found = results([Task(hang, (), 1.0), Task(double, (4,), 60.0)], 1)
-    assert found[0].status == "timeout"
-    assert found[0].reason == "it took more than 1 s"
-    assert found[1].value == 8
-    assert found[0].seconds >= 1.0
+    found = results([Task(task, (), seconds), Task(double, (4,), 60.0)], 1)
+    assert (found[0].status, found[1].value) == (status, 8)
+    assert reason in found[0].reason
+    assert found[0].seconds >= {hang: 1.0, note_time: 0.3}.get(task, 0.0)
     assert time.monotonic() - started < 50.0
-
-
-@pytest.mark.faults
-@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
-def test_a_dead_process_costs_its_task_alone():
-    found = results([Task(die, (), 60.0), Task(double, (4,), 60.0)], 1)
-    assert found[0].status == "lost"
-    assert "SIGKILL" in found[0].reason
-    assert found[1].value == 8
-
-
-def unsendable():
-    return lambda: 0
-
-
-def test_a_result_that_cannot_be_sent_is_an_error():
-    found = results([Task(unsendable, ()), Task(double, (4,))], 1)
-    assert (found[0].status, found[1].value) == ("error", 8)
-    assert "cannot be sent" in found[0].reason
 
 
 def test_workers_compute_with_one_thread():
     assert results([Task(threads, (), 60.0)])[0].value == 1
-
-
-def test_leaving_early_ends_all_workers(tmp_path):
-    before = time.monotonic()
-    for result in run_tasks([Task(double, (1,), 60.0), Task(hang, (), 3600.0)], 2):
-        assert result.index == 0
-        break
-    assert time.monotonic() - before < 60.0
 
 
 def own_number():
@@ -138,7 +125,6 @@ def lost_at_first(marks, times):
 
 
 @pytest.mark.faults
-@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 @pytest.mark.parametrize(("times", "status"), [(0, "done"), (1, "done"), (2, "lost")])
 def test_what_was_lost_is_begun_again_and_counted(tmp_path, times, status):
     (found,) = run_tasks([Task(lost_at_first, (str(tmp_path), times))], 1, retries=1)
@@ -147,20 +133,7 @@ def test_what_was_lost_is_begun_again_and_counted(tmp_path, times, status):
         assert found.shared_numbers[3] == 8.0
 
 
-def late():
-    send_numbers_to_parent([time.monotonic() + 0.3])
-    time.sleep(60)
-
-
 @pytest.mark.faults
-def test_a_task_is_killed_at_the_time_that_it_noted():
-    found = results([Task(late, ()), Task(double, (4,))], 1)
-    assert (found[0].status, found[1].value) == ("timeout", 8)
-    assert found[0].seconds >= 0.3
-
-
-@pytest.mark.faults
-@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_workers_end_with_their_parent(tmp_path):
     (tmp_path / "hanging.py").write_text(
         textwrap.dedent(
@@ -196,7 +169,6 @@ def test_workers_end_with_their_parent(tmp_path):
 
 
 @pytest.mark.faults
-@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_a_killed_worker_leaves_nothing_behind(tmp_path):
     """The standard error of the whole program stays empty."""
     (tmp_path / "tasks.py").write_text("import time\n\ndef hang():\n    time.sleep(3600)\n")
@@ -244,3 +216,112 @@ def test_a_program_without_a_guard_starts_once(tmp_path):
     begun, first, second = ended.stdout.splitlines()
     assert (begun, first.strip(), ended.stderr) == ("begun", "done 4.0", "")
     assert second.startswith("error None the task cannot be read by a worker: Can't get attribute")
+
+
+# --- Engines: the same bits wherever a run is made, and a row for each, whatever becomes of it ----
+
+
+SMOOTH = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
+LIMIT = 1.5
+
+
+def plan(algorithm, **more):
+    return PlannedRun(SMOOTH, f"misbehaving:{algorithm}", 0, ("objective",), 1, **more)
+
+
+def test_a_run_has_the_same_bits_here_and_in_a_worker():
+    plans = [PlannedRun(SMALL, SVRG, seed, ("fw_gap", "value"), 3) for seed in range(4)]
+    plans.append(replace(plans[0], budget=Budget(sfo=150)))
+    here, there = made(SingleProcessEngine(), plans), made(MultiProcessEngine(2), plans)
+    assert [comparable(one.run) for one in here] == [comparable(one.run) for one in there]
+    assert [one.run.status for one in here] == ["finished"] * 4 + ["budget"]
+    assert SingleProcessEngine().environment() == MultiProcessEngine(2).environment()
+
+
+def test_a_limit_changes_nothing_of_a_run_that_ends_before():
+    limited = replace(plan("Descent"), time_limit=60.0, memory_limit=4e9)
+    assert comparable(execute_plan(limited)) == comparable(execute_plan(plan("Descent")))
+
+
+@pytest.mark.faults
+def test_each_misbehaviour_has_its_status_and_costs_its_run_alone(tmp_path):
+    plans = [
+        plan("Descent", time_limit=LIMIT),
+        plan("Raises", time_limit=LIMIT),
+        plan("NotANumber", time_limit=LIMIT),
+        plan("Loops", time_limit=LIMIT),
+        plan("Crashes", time_limit=LIMIT),
+        plan("IsKilledOnce[mark=" + str(tmp_path / "mark") + "]", time_limit=60.0),
+        plan("IsKilled", time_limit=60.0),
+    ]
+    found = made(MultiProcessEngine(1), plans)
+    assert [one.run.status for one in found] == [
+        "finished",
+        "error",
+        "diverged",
+        "timeout",
+        "error",
+        "finished",
+        "killed",
+    ]
+    assert [one.retries for one in found] == [0, 0, 0, 0, 0, 1, 2]
+    for one, says in zip(
+        found[1:5], ("no good", "not finite", "was killed", "SIGSEGV"), strict=True
+    ):
+        assert says in one.run.stop_reason
+    assert "SIGKILL, 3 times" in found[6].run.stop_reason
+    # The three complete iterations before are counted: n = 30 for each gradient.
+    for k in (3, 4, 6):
+        assert (found[k].run.iterations, found[k].run.counts.fo) == (3, 3)
+        assert found[k].run.counts.sfo == 90
+        assert found[k].run.rows[-1][:3] == (3, 3, 90)
+    assert found[1].run.counts.sfo == 120
+    assert comparable(found[0].run)[2] == comparable(found[5].run)[2]
+
+
+def test_somebodys_own_parameters_and_exits_harm_nobody(tmp_path):
+    odd, left = made(MultiProcessEngine(1), [plan("Odd"), plan("Leaves")])
+    assert (odd.run.status, odd.run.parameters["weights"]) == ("finished", "(1.0, 2.0)")
+    assert left.run.status == "error"
+    assert "SystemExit: 3" in left.run.stop_reason
+    Store(tmp_path).put("0" * 64, odd.run, {})
+
+
+@pytest.mark.faults
+@pytest.mark.skipif(sys.platform != "linux", reason="needs limits of memory")
+def test_a_run_that_eats_memory_ends_at_its_limit():
+    plans = [
+        plan("Eats", memory_limit=3e8, time_limit=60.0),
+        plan("Descent", memory_limit=3e8),
+        plan("Needs", memory_limit=3e8),
+        plan("Needs"),
+    ]
+    eaten, sound, refused, free = (one.run for one in made(MultiProcessEngine(1), plans))
+    assert eaten.status == "error"
+    assert "MemoryError" in eaten.stop_reason
+    assert eaten.counts.fo == 4
+    assert (sound.status, refused.status, free.status) == ("finished", "error", "finished")
+
+
+def test_the_clock_of_a_limit_stands_still_during_measures(monkeypatch):
+    """A slow measure costs a run neither its soft limit nor its life."""
+    noted = []
+    monkeypatch.setattr("pfbench.runs.engines.run_task.send_numbers_to_parent", noted.append)
+    run = execute_plan(plan("Descent", time_limit=5.0))
+    assert run.status == "finished"
+    # Each iteration notes a deadline when its clock starts, and none when it stands still again.
+    deadlines = [numbers[0] for numbers in noted if len(numbers) == 1 and numbers[0] < math.inf]
+    reached = [numbers for numbers in noted if len(numbers) > 1]
+    assert len(deadlines) >= 6
+    now = time.monotonic()
+    assert all(now < deadline < now + 6.0 for deadline in deadlines)
+    assert [numbers[1] for numbers in reached] == [1, 2, 3, 4, 5, 6]
+    assert {numbers[0] for numbers in reached} == {math.inf}
+    # Nor can it be late when all iterations are made.
+    assert noted[-1] == [math.inf]
+    assert [numbers[3] for numbers in reached] == [30, 60, 90, 120, 150, 180]
+
+
+def test_nothing_is_built_twice_for_runs_that_differ_in_their_seed():
+    one = resolve(plan("Descent"))
+    assert resolve(replace(plan("Descent"), seed=5, every=9)) is one

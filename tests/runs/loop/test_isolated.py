@@ -258,64 +258,9 @@ def test_counts_and_bits_are_those_of_a_usual_run(kind):
     assert len(same(kind, SAMPLE[kind])) >= 2
 
 
-def serve_on(pipe, fars):
-    """Serve one method after the other; runs in a process of its own, which compiles once."""
-    for far in fars:
-        try:
-            isolated.serve_method(far, *pipe.recv())
-        except EOFError:
-            return
-        far.close()
-
-
-class Lasting:
-    """In place of what starts a process for each run: passes all to the same one.
-
-    It has all pipes from its start: a confined process can open no socket to receive another.
-    """
-
-    def __init__(self):
-        pipes = [multiprocessing.Pipe() for _ in range(100)]
-        self.child, self.here = processes.start_process(serve_on, [far for _, far in pipes])
-        for _, far in pipes:
-            far.close()
-        self.pipes = iter([here for here, _ in pipes])
-
-    def started(self, serve, *arguments):
-        self.here.send(arguments)
-        return Handed(self.child), next(self.pipes)
-
-
-class Handed:
-    """One method in that process, whose group lasts."""
-
-    pid = None
-
-    def __init__(self, child):
-        self.is_alive = child.is_alive
-
-    def kill(self):
-        pass  # it ends where its pipe does
-
-    def join(self, seconds=None):
-        pass
-
-
-@pytest.fixture(scope="module")
-def lasting():
-    found = Lasting()
-    yield found
-    found.here.close()
-    found.child.kill()
-    found.child.join()
-    for pipe in found.pipes:
-        pipe.close()
-
-
 @pytest.mark.long
-def test_of_every_method_counts_and_bits_are_those_of_a_usual_run(lasting, monkeypatch):
+def test_of_every_method_counts_and_bits_are_those_of_a_usual_run():
     """On a kind of problem that it fits, half on vectors and half on matrices if they can."""
-    monkeypatch.setattr(isolated, "start_process", lasting.started)
     compared, kinds = {kind: set() for kind in PROBLEMS}, [*PROBLEMS]
     for names, order in (([*ALGORITHMS][::2], kinds), ([*ALGORITHMS][1::2], kinds[::-1])):
         left = {*names}
@@ -406,23 +351,9 @@ def test_a_method_that_asks_nothing_is_ended_by_the_clock(methods):
     assert run.status == "timeout"
 
 
-def test_a_process_that_dies_is_an_error(methods):
-    run = solve(tiny_logistic(), methods.Dead(iterations=3), isolated=True)
-    assert run.status == "error"
-    assert "ended with status 3" in run.stop_reason
-
-
 def test_refusals_are_raised_where_the_method_is(methods):
     run = solve(tiny_logistic(), methods.Caught(iterations=3), isolated=True)
     assert (run.status, run.counts.fo) == ("finished", 3), run.stop_reason
-
-
-def test_a_function_which_knows_the_problem_is_refused():
-    def method(ask, x, rng):
-        yield pf.State(x)
-
-    with pytest.raises(InputError, match="needs a class"):
-        pf.solve(tiny_logistic(), method, isolated=True)
 
 
 def test_what_cannot_be_sent_is_refused():
@@ -438,19 +369,9 @@ def test_what_cannot_be_sent_is_refused():
         solve(tiny_logistic(), Local(), isolated=True)
 
 
-def test_nothing_of_the_method_is_unpickled_here_and_nothing_of_the_problem_is_taken_along(methods):
-    """Neither what a method is pickled by, nor what it sends, runs where the problem is."""
+def test_what_a_method_is_pickled_by_is_not_run_where_the_problem_is(methods):
     run = solve(tiny_logistic(), methods.Stateful(iterations=2), isolated=True)
     assert (run.status, run.counts.fo) == ("finished", 2), run.stop_reason
-    run = solve(tiny_logistic(), methods.Reducing(iterations=2), isolated=True)
-    assert run.status == "error"
-    assert "cannot be sent" in run.stop_reason
-
-
-def test_an_answer_out_of_turn_ends_the_run(methods):
-    run = solve(tiny_logistic(), methods.Forking(iterations=300), isolated=True)
-    assert run.status == "error"
-    assert "out of turn" in run.stop_reason
 
 
 def test_the_random_stream_does_not_tell_its_seed_and_spawns_the_same(methods):
@@ -462,11 +383,21 @@ def test_the_random_stream_does_not_tell_its_seed_and_spawns_the_same(methods):
     assert outcome(problem, method, isolated=True) == outcome(problem, method)
 
 
-def test_a_point_whose_entries_are_not_of_its_factors_is_refused(methods):
-    """Its value would be measured on the entries, and its gap on the factors."""
-    run = solve(tiny_recovery(), methods.Forging(iterations=1), isolated=True)
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("Dead", "ended with status 3"),
+        ("Forking", "out of turn"),
+        ("Reducing", "cannot be sent"),
+        # Its value would be measured on the entries, and its gap on the factors.
+        ("Forging", "differ from the product of its factors"),
+    ],
+)
+def test_what_is_no_answer_ends_the_run_as_an_error(methods, name, says):
+    problem = tiny_recovery() if name == "Forging" else tiny_logistic()
+    run = solve(problem, getattr(methods, name)(iterations=300), isolated=True)
     assert run.status == "error"
-    assert "differ from the product of its factors" in run.stop_reason
+    assert says in run.stop_reason
 
 
 @pytest.mark.parametrize(

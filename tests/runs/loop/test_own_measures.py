@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from helpers import assert_one_sentence
+from helpers import refused
 from own_things import Quadratic
 
-from pfbench.base.errors import InputError
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import iterate_plan_outcomes
@@ -190,14 +189,8 @@ def test_other_runs_go_on(tmp_path):
 )
 def test_what_is_no_measure_is_refused_in_one_sentence(names, words):
     problem = select_problem(PROBLEM)
-    with pytest.raises(InputError) as error:
+    with refused(words):
         chosen_measures(problem, [f"own_things:{name}" for name in names])
-    assert_one_sentence(error, words)
-
-
-def test_a_measure_of_the_problem_is_not_replaced():
-    with pytest.raises(InputError, match="the name norm, which traces use"):
-        chosen_measures(select_problem("own_things:Stated"), ["own_things:norm"])
 
 
 def test_a_measure_that_changes_its_problem_leaves_nothing_behind(tmp_path):

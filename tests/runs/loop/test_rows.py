@@ -55,10 +55,3 @@ def test_as_an_array_they_are_not_copied_and_cannot_be_changed():
     assert not np.shares_memory(np.array(rows), rows.numbers)
     with pytest.raises(ValueError, match="read-only"):
         seen[0, 0] = 2.0
-
-
-@pytest.mark.parametrize("large", [2**53, 2**53 + 1, -(2**53), -(2**63), 2**63 - 1])
-def test_whole_numbers_that_a_float_does_not_hold_stay_what_they_are(large):
-    table = [(large, 1, 0.5), (0, 2, 1.5)]
-    assert read(table) == table
-    assert type(read(table)) is list

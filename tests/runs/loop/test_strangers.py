@@ -3,16 +3,24 @@
 The first version read foreign memory for several of these, and let them win.
 """
 
+import io
+import math
+import pickle
+
 import numpy as np
 import pytest
+import scipy.io
 
 import pfbench as pf
+from pfbench.adapters import ScipyMinimize, from_functions
 from pfbench.algorithms.base import Algorithm
 from pfbench.base.errors import FailedBeforeFirstQuery, InputError
 from pfbench.base.state import State
-from pfbench.points import combine, inner, keep
+from pfbench.points import RankOne, combine, gap_and_distance, inner, keep
 from pfbench.problems import FiniteSum
-from pfbench.sets import L2Ball
+from pfbench.reporting.runtimes import Cost, make_runtimes
+from pfbench.reporting.seed_curves import SeedTraces
+from pfbench.sets import L1Ball, L2Ball, Simplex
 
 DENSE = pf.problem("quadratic")
 MATRIX = pf.problem("robust-matrix-recovery", rows=9, columns=7)
@@ -155,23 +163,6 @@ def test_a_factored_point_outside_the_set_is_told():
     assert stops(MATRIX, far, "outside the feasible set").final["fw_gap"] is None
 
 
-def test_an_oracle_that_is_not_required_is_not_answered():
-    run = stops(
-        DENSE, lambda ask, x, rng: State(x, x, ask.gradient(x)), "gradient", "requires", requires=()
-    )
-    assert run.counts == pf.Counts()
-
-
-def test_yielding_nothing_is_an_error():
-    class Silent(type(method(None))):
-        def run(self, ask, x, rng):
-            return iter(())
-
-    run = pf.solve(DENSE, Silent())
-    assert (run.status, run.iterations) == ("error", 0)
-    assert "no State" in run.stop_reason
-
-
 def test_a_wrong_signature_and_an_exit_are_the_methods_errors():
     class Wrong(type(method(None))):
         def run(self, ask):
@@ -203,7 +194,7 @@ def test_counts_that_are_no_longer_exact_end_the_run_as_an_error():
 
 def test_points_that_do_not_belong_together_are_refused_everywhere():
     g, x = MATRIX.gradient(MATRIX.start()), MATRIX.start()
-    v = MATRIX.set.lo(g) if not hasattr(MATRIX, "lo") else MATRIX.lo(g)
+    v = MATRIX.lo(g)
     for short in (g[:3], np.zeros(g.size + 1), g.astype(np.float32)):
         with pytest.raises(InputError):
             inner(short, v)
@@ -245,3 +236,139 @@ def test_a_problem_that_answers_something_else_is_told(verb, answer):
     run = pf.solve(Theirs(verb, answer), method(asked))
     assert run.status == "error"
     assert f"the problem's {verb} returned" in run.stop_reason
+
+
+# --- Arrays whose type is equal to float64 but another object, as of a pickle, are taken ----------
+
+
+def from_mat(A):
+    file = io.BytesIO()
+    scipy.io.savemat(file, {"A": A})
+    return np.ascontiguousarray(scipy.io.loadmat(file)["A"]).reshape(A.shape)
+
+
+def unpickled(A):
+    return pickle.loads(pickle.dumps(A))
+
+
+EQUAL = {
+    "pickle": unpickled,
+    "mat": from_mat,
+    "newbyteorder": lambda A: A.view(A.dtype.newbyteorder("=")),
+    "metadata": lambda A: A.astype(np.dtype(np.float64, metadata={"unit": "m"})),
+}
+GRADIENTS = {
+    "A.T@r": lambda A, x: A.T @ (A @ x) / len(A),
+    "r@A": lambda A, x: (A @ x) @ A / len(A),
+    "einsum": lambda A, x: np.einsum("ij,i->j", A, A @ x) / len(A),
+    "mean": lambda A, x: (A * (A @ x)[:, None]).mean(axis=0),
+    "H@x": lambda A, x: (A.T @ A / len(A)) @ x,
+}
+
+
+class Squares(FiniteSum):
+    """Half the mean square of A x."""
+
+    def __init__(self, A, gradient="A.T@r", start=lambda x: x):
+        self.A, self.n, self.set = A, len(A), L1Ball(A.shape[1])
+        self._gradient, self._start = GRADIENTS[gradient], start
+
+    def start(self):
+        return self._start(np.eye(len(self.A[0]))[0])
+
+    def value(self, x):
+        return 0.5 * float(np.mean((self.A @ x) ** 2))
+
+    def gradient(self, x):
+        return self._gradient(self.A, x)
+
+    def component(self, i, x):
+        return self.A[i] * (self.A[i] @ x)
+
+
+DATA = np.random.default_rng(0).standard_normal((5, 3))
+
+
+def solved(problem, algorithm):
+    run = pf.solve(problem, algorithm, measures=("objective", "fw_gap"))
+    assert run.status == "finished", run.stop_reason
+    return run.x.tobytes(), run.trace["objective"].tolist()
+
+
+@pytest.mark.thin(3)
+@pytest.mark.parametrize("kind", EQUAL)
+def test_data_of_an_equal_type_give_the_same_run(kind):
+    for gradient in GRADIENTS:
+        for algorithm in (
+            "frank-wolfe[step=open-loop,iterations=3]",
+            "frank-wolfe[step=line-search,iterations=3]",
+            "afw[smoothness=9,iterations=3]",
+            "nfwu-spiderg[batch=2,period=3,iterations=6,step=0.1]",
+            "prox-saga[batch=2,iterations=3,step=0.1]",
+        ):
+            usual = solved(Squares(DATA, gradient), algorithm)
+            assert solved(Squares(EQUAL[kind](DATA), gradient), algorithm) == usual
+            assert solved(Squares(DATA, gradient, EQUAL[kind]), algorithm) == usual
+
+
+@pytest.mark.parametrize("kind", EQUAL)
+def test_moves_of_an_equal_type_have_the_same_bits(kind):
+    g, x, v = np.random.default_rng(1).standard_normal((3, 4, 3))
+    atom = RankOne(np.ones(4) / 2, np.eye(3)[1], -3.0)
+    one, other, end = map(EQUAL[kind], (g, x, v))
+    for a, b in ((v, end), (atom, atom)):
+        assert combine(x, a, 0.3).tobytes() == combine(other, b, 0.3).tobytes()
+        assert gap_and_distance(g, x, a) == gap_and_distance(one, other, b)
+
+
+# --- A run whose objective is not finite at its output has diverged, and reaches no target there---
+
+
+T = np.array([0.7, 0.1, 0.1, 0.1])
+METHOD = "frank-wolfe[step=open-loop,iterations=3]"  # its last point is beyond 0.6
+
+
+def squares(x, beyond, value):
+    return value if x[0] > beyond else float((x - T) @ (x - T))
+
+
+def on_simplex(value):
+    def jac(x, *_):
+        return 2.0 * (x - T)
+
+    args = (0.6, value)
+    return from_functions(squares, jac, Simplex(4), start=np.full(4, 0.25), args=args)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("more", [{}, {"stop": "objective=-1"}, {"budget": {"fo": 3}}])
+def test_it_is_no_finished_run_and_no_target_reached(value, more):
+    run = pf.solve(on_simplex(value), METHOD, measures="objective", **more)
+    assert (run.status, run.final["objective"]) == ("diverged", None)
+    assert run.stop_reason == "the objective at the output is not finite"
+    assert run.first_value("objective", -1.0) is None
+
+
+def test_a_value_that_is_undefined_on_the_way_changes_nothing():
+    run = pf.solve(on_simplex(math.nan), METHOD, budget={"fo": 2})
+    assert run.status == "budget"
+
+
+@pytest.mark.parametrize("method", ["BFGS", "CG", "Nelder-Mead"])
+def test_a_black_box_on_an_undefined_function_diverges(method):
+    problem = from_functions(
+        squares, lambda x, *_: 2.0 * (x - T), start=np.zeros(4), args=(1e-9, math.nan)
+    )
+    run = pf.solve(problem, ScipyMinimize(method=method))
+    assert run.status == ("finished" if run.final["objective"] is not None else "diverged")
+
+
+@pytest.mark.parametrize("value", [math.nan, -math.inf])
+def test_such_a_row_is_no_hit_of_a_comparison(value):
+    run = pf.solve(on_simplex(value), METHOD, measures="objective")
+    assert (
+        make_runtimes(
+            SeedTraces.from_runs([run]), pf.Stop("objective", -1.0), Cost.from_weights("fo")
+        ).hits
+        == 0
+    )

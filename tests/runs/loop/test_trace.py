@@ -1,15 +1,21 @@
 """Measuring changes nothing; the trace's rows are the iterates with the counts that they cost."""
 
 import numpy as np
+import own_things
 import pytest
 from helpers import tiny_recovery
 
+import pfbench as pf
 from pfbench.algorithms import algorithm
+from pfbench.algorithms.nfwu import NFWUSVRG
 from pfbench.base.counts import COUNTED, Budget
+from pfbench.base.errors import InputError
 from pfbench.measures import available_measures
+from pfbench.oracles import Ledger, Oracles
 from pfbench.points import FactoredMatrix, combine, keep
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.solve import solve
+from pfbench.runs.loop.steps import random_stream, steps
 
 EPOCH = {"batch": 5, "period": 4, "iterations": 17, "step": 0.1}
 
@@ -50,18 +56,14 @@ def rows(run, columns):
 
 @pytest.mark.thin(3)
 @every_choice
-def test_counts_and_iterates_are_the_same_bits_however_often_one_measures(problem, chosen):
+def test_all_bits_are_the_same_however_often_one_measures(problem, chosen):
     names = list(available_measures(problem))
     silent = solve(problem, chosen, seed=3)
-    for every, measures in [(1, names), (7, names), (1, names[:2]), (100, ())]:
-        assert told(solve(problem, chosen, seed=3, measures=measures, every=every)) == told(silent)
-
-
-@pytest.mark.thin(3)
-@every_choice
-def test_rows_are_the_same_bits_however_often_one_measures(problem, chosen):
-    names = list(available_measures(problem))
-    often, seldom = (solve(problem, chosen, seed=3, measures=names, every=k) for k in (1, 7))
+    often, seldom, *others = (
+        solve(problem, chosen, seed=3, measures=measures, every=every)
+        for every, measures in [(1, names), (7, names), (1, names[:2]), (100, ())]
+    )
+    assert all(told(run) == told(silent) for run in (often, seldom, *others))
     columns = [name for name in often.columns if name not in ("iteration", "seconds")]
     often, seldom = rows(often, columns), rows(seldom, columns)
     assert set(seldom) == {k for k in often if k % 7 == 0 or k == max(often)}
@@ -111,19 +113,14 @@ def test_same_seed_same_bits_and_another_seed_in_between_does_not_matter(problem
         assert bits(first.x) != bits(other.x)
 
 
-def test_a_measure_may_move_its_own_copy_of_a_matrix():
-    """No bit of the run depends on it."""
-
-    def wander(problem, state):
-        x, rng = keep(state.x), np.random.default_rng(0)
-        for _ in range(70):
-            x = combine(x, problem.set.random_vertex(rng), 0.5)
-        return problem.value(x)
-
-    problem = tiny_recovery()
-    chosen = algorithm("nfwu-svrg", **EPOCH)
-    silent = solve(problem, chosen, seed=3)
-    assert told(solve(problem, chosen, seed=3, measures={"wander": wander})) == told(silent)
+def test_a_measure_that_spoils_or_moves_its_own_copy_changes_nothing(dense, walk):
+    svrg = algorithm("nfwu-svrg", **EPOCH)
+    for problem, chosen, measure in (
+        (dense, walk(), own_things.spoils),
+        (tiny_recovery(), svrg, own_things.wanders),
+    ):
+        silent = solve(problem, chosen, seed=3)
+        assert told(solve(problem, chosen, seed=3, measures={"own": measure})) == told(silent)
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -143,22 +140,14 @@ def test_row_k_is_the_kth_iterate_with_the_counts_spent_to_reach_it(problem, cho
 
 def test_rows_are_those_of_the_algorithm_run_by_hand(problem, walk):
     """The same iterates without the loop of `solve`."""
-    from pfbench.oracles import Ledger, Oracles
-
     run = solve(problem, walk(), measures=["value"])
     ledger = Ledger()
-    ask = Oracles(problem.open(streamed("oracles")), ledger, problem.set.diameter)
-    states = walk().run(ask, problem.start(), streamed("algorithm"))
+    ask = Oracles(problem.open(random_stream(0, "oracles")), ledger, problem.set.diameter)
+    states = walk().run(ask, problem.start(), random_stream(0, "algorithm"))
     for row, state in zip(run.rows[1:], states, strict=True):
         counts, value = row[1 : 1 + len(COUNTED)], row[-1]
         assert counts == tuple(ledger.counts_array)
         assert value == problem.value(keep(state.x))
-
-
-def streamed(purpose):
-    from pfbench.runs.loop.steps import random_stream
-
-    return random_stream(0, purpose)
 
 
 def test_estimator_error_of_row_k_is_at_the_point_before(problem, walk):
@@ -176,34 +165,20 @@ def test_first_and_last_rows_are_always_there(problem, walk, every, expected):
     assert run.trace["iteration"].tolist() == expected
 
 
-def test_an_interval_that_is_sometimes_missing_keeps_its_columns(dense, walk):
-    measures = {"odd": lambda problem, state: (1.0, 2.0) if state.estimate is not None else None}
-    trace = solve(dense, walk(iterations=2), measures=measures).trace
-    assert trace["odd"].isna().tolist() == [True, False, False]
-    assert trace["odd_lower"].isna().tolist() == [True, False, False]
-
-
 def test_an_interval_measure_has_two_columns_and_a_missing_one_is_nan(dense, walk):
     measures = {
         "bracket": lambda problem, state: (1.0, 2.0),
         "nothing": lambda problem, state: None,
         "number": lambda problem, state: np.array([3.0]),
+        "odd": lambda problem, state: None if state.estimate is None else (1.0, 2.0),
     }
     run = solve(dense, walk(iterations=2), measures=measures)
-    assert run.columns[len(TRACE_COLUMNS) :] == ("bracket", "bracket_lower", "nothing", "number")
+    names = ("bracket", "bracket_lower", "nothing", "number", "odd", "odd_lower")
+    assert run.columns[len(TRACE_COLUMNS) :] == names
+    assert run.trace["odd_lower"].isna().tolist() == [True, False, False]
     assert run.trace["bracket"].tolist() == [2.0] * 3
     assert run.trace["bracket_lower"].tolist() == [1.0] * 3
     assert run.trace["nothing"].isna().all()
-
-
-def test_measures_and_the_algorithm_see_one_another_never(dense, walk):
-    """A measure that spoils what it is given spoils only its own copy."""
-
-    def spoil(problem, state):
-        state.x[:] = np.nan
-        return 0.0
-
-    assert told(solve(dense, walk(), measures={"spoil": spoil})) == told(solve(dense, walk()))
 
 
 @pytest.mark.parametrize(("first", "second"), [("value", "fw_gap"), ("fw_gap", "objective")])
@@ -213,3 +188,45 @@ def test_adding_a_measure_changes_no_other_column(problem, first, second):
     two = solve(problem, chosen, seed=1, measures=[second, first])
     columns = [*COUNTED, first]
     assert rows(run, columns) == rows(two, columns)
+
+
+# --- The iterator that follows a run: the states and counts of `solve`, and its options -----------
+
+
+PROBLEM = "log-cosh[rows=9,columns=3,seed=1,set=l2]"
+
+
+def make_method():
+    return NFWUSVRG(iterations=6, step=0.2, batch=2, period=3)
+
+
+def test_steps_are_those_of_a_solved_run():
+    problem, method = pf.problem(PROBLEM), make_method()
+    followed = list(steps(problem, method, seed=5))
+    run = pf.solve(problem, method, seed=5)
+    assert len(followed) == 6
+    assert followed[-1].counts == run.counts
+    assert [step.counts.lo for step in followed] == [1, 2, 3, 4, 5, 6]
+
+
+def test_streams_are_replaced_by_purpose():
+    problem, method = pf.problem(PROBLEM), make_method()
+
+    def points(**options):
+        return np.array([state.x for state in steps(problem, method, **options).states])
+
+    first = points(streams={"algorithm": np.random.default_rng(3)})
+    assert np.array_equal(first, points(streams={"algorithm": np.random.default_rng(3)}, seed=9))
+    assert not np.array_equal(first, points(seed=3))
+
+
+def test_what_yields_no_states_is_refused_at_the_first():
+    class Wrong:
+        requires = frozenset({"gradient"})
+
+        def run(self, ask, x, rng):
+            return [x]
+
+    run = steps(pf.problem(PROBLEM), Wrong())
+    with pytest.raises(InputError, match="yield a State"):
+        next(run.states)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from command_line import SMALL, SVRG
-from stored import change
+from stored import change, comparable
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.runs.engines.engine import SingleProcessEngine
@@ -37,17 +37,6 @@ def how(folder, *plans):
     return [outcome.origin for outcome in outcomes(folder, *plans)]
 
 
-def told(run):
-    """Everything of a run but its seconds, as the store has it."""
-    row = {key: value for key, value in run.as_json().items() if "seconds" not in key}
-    place = run.columns.index("seconds")
-    return (
-        json.dumps(row, sort_keys=True, default=str),
-        run.columns,
-        [repr(row[:place] + row[place + 1 :]) for row in run.rows],
-    )
-
-
 def as_alone(folder, plan):
     """Return how a run is found in a store; it must be the run that is made without the store."""
     (outcome,) = outcomes(folder, plan)
@@ -55,9 +44,9 @@ def as_alone(folder, plan):
     for name in ("status", "iterations", "problem", "algorithm", "parameters", "schedule", "seed"):
         assert getattr(found, name) == getattr(alone, name)
     assert found.unmet_assumptions == alone.unmet_assumptions
-    assert told(found)[1:] == told(alone)[1:]
+    assert comparable(found)[1:] == comparable(alone)[1:]
     if outcome.origin != "cut":
-        assert told(found) == told(alone)
+        assert comparable(found) == comparable(alone)
         return outcome.origin
     # The counts are those of the last recorded iterate; alone, a budget ends the next iteration.
     for name in COUNTED:

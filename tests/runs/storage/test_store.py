@@ -80,20 +80,6 @@ def test_every_bit_of_a_run_comes_back(tmp_path_factory, rows, final, reason):
     assert (entry.environment, entry.notes) == (ENVIRONMENT, {"limits": {"sfo": 3}})
 
 
-def test_verdicts_and_certificates_lie_beside_the_runs(store):
-    fill(store)
-    assert store.get_row("verdict", key_of("v")) == VERDICT
-    assert store.get_row("certificate", key_of("c")) == CERTIFICATE
-    assert store.get_row("verdict", key_of("c")) is None
-    found = {(row.kind, row.status, row.claim) for row in store.rows()}
-    assert found == {
-        ("run", "finished", None),
-        ("verdict", "holds", "qu2018-thm1"),
-        ("certificate", "certified", None),
-    }
-    assert [*store.keys("verdict")] == [key_of("v")]
-
-
 def test_a_numpy_number_in_a_row_is_a_number(store):
     store.put_row(
         "verdict", KEY, {"verdict": "within-10", "seconds": np.float64(0.5), "n": np.int64(3)}
@@ -355,15 +341,6 @@ def test_a_log_is_ended_where_no_memory_can_be_shared(store):
     assert len(Store(store.folder).rows()) == 7
 
 
-def test_a_store_that_must_be_there(tmp_path):
-    with pytest.raises(InputError, match="there is no store in"):
-        Store(tmp_path / "typo", make=False)
-    assert not (tmp_path / "typo").exists()
-    (tmp_path / "old" / "runs").mkdir(parents=True)
-    with pytest.raises(InputError, match="pfbench store import"):
-        Store(tmp_path / "old", make=False)
-
-
 def test_a_batch_reports_what_is_on_the_disk_and_nothing_else(store, monkeypatch):
     moment = [100.0]
     monkeypatch.setattr("pfbench.runs.storage.store.time.monotonic", lambda: moment[0])
@@ -437,26 +414,6 @@ def test_a_reason_of_a_megabyte_is_cut(store):
 
 
 # --- looking after it -----------------------------------------------------------------------------
-
-
-def test_check_reads_every_entry_and_repair_sets_aside(store):
-    fill(store)
-    change(store, key_of(1), checksum=5)
-    change(store, key_of("v"), "verdict")
-    told = []
-    for repair in (False, True):
-        told.clear()
-        number, damaged = maintenance.check_entries(
-            store, repair=repair, progress=lambda: told.append(1)
-        )
-        assert number == len(told) == 6
-        assert {(d.kind, d.key, d.reason) for d in damaged} == {
-            ("run", key_of(1), "wrong content"),
-            ("verdict", key_of("v"), "wrong content"),
-        }
-        assert all((d.aside is not None) == repair for d in damaged)
-    assert maintenance.check_entries(store) == (4, [])
-    assert len(set_aside(store)) == 2
 
 
 def noted(modules, digest=None):
