@@ -15,13 +15,12 @@ from pfbench.runs import execute
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(folder, monkeypatch):
     """The current folder: empty, and with an empty data folder in it."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PFBENCH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("PFBENCH_DATA", str(folder / "data"))
     for variable in ("PFBENCH_STORE", "PFBENCH_TRACEBACK", "COLUMNS", "FORCE_COLOR"):
         monkeypatch.delenv(variable, raising=False)
-    return tmp_path
+    return folder
 
 
 @pytest.fixture

@@ -43,9 +43,6 @@ class Draws(Halves):
 
 class Random(Draws):
     deterministic = False
-
-def few(half=False):
-    return Plain(7, 0.5 if half else 0.25)
 """
 
 
@@ -162,15 +159,6 @@ def test_two_plain_algorithms_of_one_class_do_not_share_a_certificate(pfbench, m
     assert len(pfbench("store", "list", "--kind", "certificate", "--json").json) == 2
 
 
-def test_the_certificate_of_what_a_function_makes_can_be_checked(pfbench, method):
-    name = f"{method}:few[half=true]"
-    made = pfbench("adversary", "-a", name, "--horizon", 5, "-o", "few.json", "--json")
-    assert (made.status, made.json["algorithm"]) == (0, name)
-    checked = pfbench("adversary", "--check", "few.json", "--json")
-    assert checked.status == 0
-    assert checked.json == made.json
-
-
 def test_what_is_not_certified_ends_with_1_and_says_why(pfbench, method, conforms):
     arguments = ("adversary", "-a", f"{method}:Draws", "--horizon", 5)
     done = pfbench(*arguments, "-o", "no.json", "--json")
@@ -186,17 +174,6 @@ def test_what_is_not_certified_ends_with_1_and_says_why(pfbench, method, conform
     assert "the algorithm is random" in checked.out
 
 
-def test_a_narrow_terminal_cuts_no_number(pfbench, monkeypatch):
-    steps = [f"frank-wolfe[step={step}]" for step in ("backtracking,output=last", "line-search")]
-    arguments = ("adversary", "-a", steps[0], "-a", steps[1], "--horizon", "5")
-    wide = {word for word in pfbench(*arguments).out.split() if "frank-wolfe" not in word}
-    assert "certified" in wide
-    monkeypatch.setenv("COLUMNS", "80")
-    narrow = pfbench(*arguments).out
-    assert wide <= set(narrow.split())
-    assert max(map(len, narrow.splitlines())) <= 80
-
-
 A = ("-a", OPEN_LOOP)
 
 CASES = {
@@ -209,8 +186,6 @@ CASES = {
     "output in no folder": ((*A, "--horizon", 5, "-o", "no/c.json"), "no folder no"),
     "output to a folder": ((*A, "--horizon", 5, "-o", "."), "is a folder"),
     "output as transcript": ((*A, "--horizon", 5, "-o", "c.npz"), ".json"),
-    "unknown algorithm": (("-a", "frankwolfe", "--horizon", 5), "'frank-wolfe'"),
-    "unknown parameter": (("-a", "ncgs[optoin=1]", "--horizon", 5), "'option'"),
     "randomised": (("-a", "sfw", "--horizon", 5), "randomised"),
     "a seed fixed of nothing": ((*A, "--horizon", 5, "--fixed-seed", 3), "is deterministic"),
     "a seed below 0": (("-a", "sfw", "--horizon", 5, "--fixed-seed", -1), "fixed-seed"),
@@ -223,20 +198,13 @@ CASES = {
         "muon minimises over the ball of a norm, and its points can leave this ball",
     ),
     "second order": (("-a", "nfwu-casvrg", "--horizon", 5), "hessian"),
-    "no module": (("-a", "no_such:Thing", "--horizon", 5), "no module no_such"),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_bad_input_is_refused_in_one_line_and_leaves_nothing(pfbench, folder, case):
     arguments, words = CASES[case]
-    done = pfbench("adversary", *arguments)
-    if case == "no module":  # its name is printed before it is imported
-        assert done.err.startswith("importing no_such:Thing\n")
-        assert done.status == 2
-        assert words in done.err
-    else:
-        assert words in done.refusal
+    assert words in pfbench("adversary", *arguments).refusal
     assert not list(folder.iterdir())
 
 

@@ -64,14 +64,6 @@ def test_json_makes_no_difference(pfbench, arguments):
     assert pfbench(*arguments, "--json").refusal == pfbench(*arguments).refusal
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
-def test_an_unwritable_folder_is_refused(pfbench, folder):
-    (folder / "locked").mkdir(mode=0o500)
-    assert "cannot be written" in pfbench("solve", *P, *A, "--trace", "locked/t.csv").refusal
-    assert "-o" in pfbench("report", "gradient-estimators", "-o", "locked").refusal
-    assert "--store" in pfbench("report", "gradient-estimators", "--store", "locked").refusal
-
-
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that nobody can write")
 def test_a_folder_that_nobody_can_write_is_refused(pfbench, monkeypatch):
     assert "cannot be written" in pfbench("solve", *P, *A, "--trace", "/proc/t.csv").refusal

@@ -3,10 +3,10 @@
 import csv
 import re
 import shutil
-import sys
 from dataclasses import replace
 
 import pytest
+from compared import METHODS, SUITE
 from stored import stored_runs
 
 import pfbench.reporting.writer
@@ -23,94 +23,13 @@ from pfbench.runs.storage.store import Store
 from pfbench.runs.suite_archive import read_suite_archive
 from tools.suite_archive import write_archive
 
-SUITE = """
-title = "Two problems"
-seeds = 2
-measures = "fw_gap"
-budget = "sfo=4000,lo=60,po=60"
-targets = ["fw_gap=0.3", "fw_gap=0.1"]
-
-[problems]
-cosh = "log-cosh[rows=60,columns=6,seed={seed}]"
-easy = "quadratic[rows=60,columns=6,radius=5]"
-
-[algorithms]
-frank-wolfe = "frank-wolfe[step=open-loop]"
-sfw = "sfw[epsilon=0.1]"
-
-[tune]
-trials = 2
-seeds = [100]
-methods.sfw = { selector = "sfw[iterations=1000,step={step},batch=8]", step = [0.3, 0.1] }
-
-[candidate]
-iterations = 1000
-step = [0.3, 0.1]
-batch = 8
-"""
-OWN = """
-from dataclasses import dataclass
-
-import pfbench as pf
-from pfbench.algorithms import ALGORITHMS, Algorithm
-from pfbench.points import combine
-
-
-@dataclass(frozen=True, kw_only=True)
-class Steps(Algorithm):
-    requires = frozenset({"batch", "lo"})
-
-    iterations: int
-    step: float
-    batch: int = 4
-
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            g = ask.batch(rng.integers(ask.n, size=self.batch), x)
-            at, x = x, combine(x, ask.lo(g), self.step)
-            yield pf.State(x, at, g)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Epochs(Steps):
-    period: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Alone(Algorithm):
-    requires = frozenset({"lo"})
-
-    step: float
-    period: int
-
-    def run(self, ask, x, rng):
-        yield pf.State(x)
-
-
-class Copy(ALGORITHMS["sfw"]):
-    name = "copy"
-
-
-class Idle(Steps):
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            ask.batch(rng.integers(ask.n, size=self.batch), x)
-            yield pf.State(x)
-
-
-class Elsewhere(Steps):
-    requires = frozenset({"smooth"})
-"""
-
 
 @pytest.fixture
-def suite(folder, monkeypatch):
+def suite(folder):
     """A suite with its archive, and a module of one's own."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
     (folder / "suite.toml").write_text(SUITE)
-    (folder / "mine.py").write_text(OWN)
-    yield folder / "suite.toml"
-    sys.modules.pop("mine", None)
+    (folder / "mine.py").write_text(METHODS)
+    return folder / "suite.toml"
 
 
 @pytest.fixture(scope="module")
@@ -240,11 +159,6 @@ def test_all_is_compared_by_a_stated_price(results, archived):
     assert {duel["count"] for duel in found["comparisons"]} == {"20 lo + sfo"}
     assert "by 20 LO + SFO among" in found["sentences"][0]
     assert found["chosen"] == plain["chosen"]
-
-
-def test_a_damaged_archive_is_refused(pfbench, suite):
-    (suite.parent / "suite.runs.gz").write_bytes(b"nothing")
-    assert "--rerun" in compare(pfbench, "mine:Steps", "--text").err.splitlines()[-1]
 
 
 # --- what is tried --------------------------------------------------------------------------------

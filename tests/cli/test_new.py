@@ -18,15 +18,12 @@ LONG = ("compare", "run", "report", "check", "verify", "archive", "faults")
 
 
 @pytest.fixture
-def written(pfbench, folder, monkeypatch):
+def written(pfbench, folder):
     """A folder with one of each kind."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
     for kind in KINDS:
         assert pfbench("new", kind, f"my-{kind}").status == 0
     assert pfbench("new", "benchopt", "my-benchmark").status == 0
-    yield folder
-    for path in folder.glob("*.py"):
-        sys.modules.pop(path.stem, None)
+    return folder
 
 
 @pytest.mark.slow
@@ -72,7 +69,6 @@ def test_the_commands_that_are_named_work(pfbench, folder, kind):
             assert outcome.json["final"]["fw_gap"] < 0.5
         elif verb == "info":
             assert outcome.json["summary"]
-    sys.modules.pop(module, None)
 
 
 def test_a_fault_that_is_planted_in_what_is_written_is_found(pfbench, written):

@@ -1,6 +1,7 @@
-"""The command as a process of its own: exit statuses, streams, signals, start-up."""
+"""The command as a process of its own: exit statuses, streams, signals, start-up, options."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -8,12 +9,11 @@ from pathlib import Path
 
 import pytest
 from command_line import INTERRUPTIBLE, SMALL, SVRG, Outcome
+from typer.main import get_command
 
 import pfbench as package
 from pfbench.cli import catalogue
-from pfbench.cli.main import _is_output_closed
-
-COMMAND = (sys.executable, "-m", "pfbench")
+from pfbench.cli.main import _is_output_closed, app
 
 
 @pytest.fixture
@@ -67,9 +67,8 @@ def test_help_names_every_verb(pfbench, finish):
 
 
 @pytest.mark.slow
-def test_what_ones_own_code_prints_is_not_among_the_json(finish, pfbench, monkeypatch):
+def test_what_ones_own_code_prints_is_not_among_the_json(finish, pfbench):
     """Of a worker, too."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
     text = (Path(__file__).parents[1] / "claims" / "own_theorem.py").read_text()
     loud = text.replace("g = ask.gradient(x)\n", "g = ask.gradient(x); print('in a run')\n")
     Path("mine.py").write_text(loud + "\nprint('at import')\n")
@@ -145,3 +144,35 @@ def test_a_reader_that_is_gone_is_told_from_a_process_that_was_ended(monkeypatch
         assert not _is_output_closed()
         os.close(read)
         assert _is_output_closed()
+
+
+# --- The options that messages name are options that there are ------------------------------------
+
+
+PACKAGE = Path(__file__).parents[2] / "pfbench"
+OF_OTHERS = {
+    "--help",
+    "--map-current-user",  # unshare
+    "--max-runs",  # benchopt
+    "--net",  # unshare
+    "--porcelain",  # git
+    "--update-counts",  # pytest
+}
+
+
+def iterate_options(command):
+    for parameter in command.params:
+        yield from parameter.opts
+    for verb in getattr(command, "commands", {}).values():
+        yield from iterate_options(verb)
+
+
+def test_every_option_that_a_text_names_exists():
+    options = {*iterate_options(get_command(app))} | OF_OTHERS
+    unknown = {
+        f"{path.relative_to(PACKAGE)}: {option}"
+        for path in PACKAGE.rglob("*.py")
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+\b", path.read_text("utf-8"))
+        if option not in options
+    }
+    assert not unknown

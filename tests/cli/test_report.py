@@ -139,17 +139,6 @@ def test_without_names_the_main_report_is_drawn_and_with_all_those_of_quick_scal
     assert ["g.toml" in errors, "b.toml" in errors, "p.toml" in errors] == [True, True, False]
 
 
-def test_what_does_not_fit_is_a_row(pfbench, folder, drawn):
-    (folder / "sweep.toml").write_text(
-        f'problems = ["{SMALL}", "quadratic[rows=9,columns=3,set=none]"]\n'
-        'algorithms = "frank-wolfe[iterations=3]"\n'
-    )
-    outcome = pfbench("report", "sweep.toml", "--jobs", 0, "--text")
-    assert outcome.status == 0
-    assert "1 refused" in outcome.out
-    assert drawn == []
-
-
 def test_all_mistakes_of_all_files_are_told_at_once(pfbench, folder, spec, drawn):
     spec.write_text(SPEC.replace("seeds = 2", "sedes = 2").replace("every = 4", "every = 0"))
     (folder / "other.toml").write_text("problems = 3\n")
@@ -208,18 +197,6 @@ def test_a_report_in_the_terminal_needs_no_files(pfbench, folder, spec, drawn, m
         assert says in outcome.out
 
 
-def test_no_cell_of_a_printed_report_is_broken(pfbench, spec, drawn, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "50")
-    out = report(pfbench, "--text").out
-    (table,) = (part for part in out.split("Small: ") if part.startswith("exact counts"))
-    heads = [line.split() for line in table.splitlines() if line.strip().startswith("algorithm")]
-    assert heads
-    assert [name for head in heads for name in head[1:] if name == name.upper()] == [
-        *("FO", "SFO", "SSO", "HVP", "LO", "PO", "FV", "LLO")
-    ]
-    assert max(map(len, out.splitlines())) <= 50
-
-
 def test_two_specs_of_one_name_are_refused(pfbench, folder, spec, drawn):
     (folder / "other").mkdir()
     (folder / "other" / "small.toml").write_text(SPEC)
@@ -233,14 +210,6 @@ def test_failed_runs_are_drawn_and_make_it_fail(pfbench, spec, drawn):
     assert len(drawn) == 1
     assert "pfbench: 4 runs failed, marked in the reports" in outcome.err
     assert "MemoryError" in outcome.err
-
-
-def test_an_interruption_keeps_what_is_finished(pfbench, spec, drawn, interrupted_at):
-    with interrupted_at(3):
-        outcome = report(pfbench)
-    assert (outcome.status, outcome.out, drawn) == (130, "", [])
-    assert "interrupted" in outcome.err
-    assert said(report(pfbench)) == ["small: 4 runs (1 run, 3 cached); drawing", *found(4)]
 
 
 def test_missing_libraries_are_named_before_any_run(pfbench, folder, spec, monkeypatch):

@@ -4,7 +4,6 @@ import math
 import os
 import signal
 import sqlite3
-import stat
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ from itertools import product
 
 import pytest
 from command_line import INTERRUPTIBLE, SMALL
-from stored import change, stored_runs
+from stored import stored_runs
 
 from pfbench.cli import progress
 from pfbench.runs.storage.store import Store
@@ -120,20 +119,6 @@ def test_the_dry_run_stores_nothing(pfbench, folder, spec, conforms):
     assert "trials of 0 of 0 settings" in outcome.out
 
 
-def test_the_dry_run_fits_a_narrow_terminal(pfbench, spec, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    text = run(pfbench, "--dry-run").out
-    assert "4 will be executed" in text
-    assert "are cached" not in text
-    assert "runs  iterations  time each  memory  algorithm on problem" in " ".join(text.split("\n"))
-    assert max(map(len, text.splitlines())) <= 80
-    unfolded = "".join(text.split())
-    for seed in (0, 1):
-        for algorithm in ("nfwu-sg[batch=5,", "nfwu-svrg[batch=5,period=4,"):
-            setting = f"{algorithm}iterations=8,step=0.1,output=last]on{SMALL[:-1]},seed={seed}]"
-            assert setting in unfolded
-
-
 def test_a_failure_is_told_stored_and_makes_it_fail(pfbench, folder, spec, conforms):
     spec.write_text(
         'problems = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"\n'
@@ -176,14 +161,6 @@ def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, interrupt
 
 
 @pytest.mark.faults
-def test_a_damaged_run_is_made_again(pfbench, folder, spec):
-    run(pfbench)
-    store = Store(folder / ".pfbench" / "store")
-    change(store, next(store.keys()))
-    assert "4: 1 executed, 3 cached" in run(pfbench).out
-
-
-@pytest.mark.faults
 def test_a_full_disk_ends_it_and_loses_nothing(pfbench, folder, spec, monkeypatch):
     connect = sqlite3.connect
 
@@ -209,19 +186,6 @@ def test_a_full_disk_ends_it_and_loses_nothing(pfbench, folder, spec, monkeypatc
     assert "4: 2 executed, 2 cached" in run(pfbench).out
 
 
-@pytest.mark.faults
-@pytest.mark.skipif(
-    sys.platform == "win32" or os.geteuid() == 0, reason="needs permissions that bind"
-)
-def test_a_read_only_store_is_refused(pfbench, folder, spec):
-    run(pfbench, "--store", "s")
-    spec.write_text(SPEC.replace("seeds = 2", "seeds = 3"))
-    (folder / "s").chmod(stat.S_IREAD | stat.S_IEXEC)
-    outcome = run(pfbench, "--store", "s")
-    (folder / "s").chmod(0o755)
-    assert "cannot be written" in outcome.err
-
-
 @pytest.mark.long
 @pytest.mark.faults
 def test_two_sweeps_on_one_store(folder, spec):
@@ -235,7 +199,6 @@ def test_two_sweeps_on_one_store(folder, spec):
 
 
 @pytest.mark.faults
-@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_ctrl_c_ends_cleanly(folder, spec):
     spec.write_text(
         'problems = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"\n'

