@@ -32,20 +32,15 @@ def archive(tmp_path_factory):
 
 
 @pytest.fixture
-def importable(tmp_path, monkeypatch):
+def importable(folder):
     """Put a module at hand under a name; return that."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    names = []
+    sys.path.insert(0, str(folder))
 
     def of(name, text):
-        (tmp_path / f"{name}.py").write_text(text)
-        names.append(name)
+        (folder / f"{name}.py").write_text(text)
         return name
 
-    yield of
-    for name in names:
-        sys.modules.pop(name, None)
+    return of
 
 
 @pytest.fixture

@@ -215,11 +215,6 @@ def daemon(path):
     return True
 
 
-def daemon_and_end(path):
-    daemon(path)
-    os._exit(0)
-
-
 def loud():
     os.write(1, b"\\x1b[31mred")
     os.write(2, b"\\x1b[31mred")
@@ -343,15 +338,6 @@ def test_it_has_neither_network_nor_sockets_and_takes_no_right_back(hostile, tmp
         assert "Permission denied" in hostile("local", str(tmp_path / "s")).reason
     if hostile("write", str(tmp_path / "outside")).status == "error":
         assert "Read-only" in hostile("unlock", str(tmp_path / "outside")).reason
-
-
-@linux
-@pytest.mark.parametrize("name", ["daemon", "daemon_and_end"])
-def test_a_process_that_leaves_its_group_and_its_parent_ends(hostile, engine, tmp_path, name):
-    beats = tmp_path / "code" / "beats"
-    assert hostile(name, str(beats)).status == ("done" if name == "daemon" else "died")
-    engine.close()
-    assert has_stopped(beats)
 
 
 WITHOUT_NAMESPACES = """
