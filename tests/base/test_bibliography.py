@@ -17,19 +17,20 @@ from pfbench.base.bibliography import (
 )
 from pfbench.cli.catalogue import list_items
 
-KEY = re.compile(r"\b(shen2019|qu2018|li2019|wang2019|lacoste2016)\b")
-
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_cites_its_source(name):
     kind = ALGORITHMS[name]
-    assert kind.cites
     assert set(kind.cites) <= REFERENCES.keys()
-    assert set(KEY.findall(kind.source)) <= set(kind.cites)
     years = {REFERENCES[key].fields["year"] for key in kind.cites}
     assert set(re.findall(r"\b20\d\d\b", kind.source)) <= years
     # One that has a source of its own is not cited by what it inherits.
     assert ("source" in vars(kind)) == ("cites" in vars(kind))
+    found = find_cited_paper_keys(kind.source)
+    assert found
+    assert set(found) <= set(kind.cites)
+    if name not in ("cgs", "storc", "svrg", "projected-svrg"):  # they cite what they build on, too
+        assert set(found) == set(kind.cites)
 
 
 UNPUBLISHED = ("the ", "pfbench", "calibration: ", "separable: ")
@@ -42,16 +43,6 @@ def test_every_source_is_in_the_bibliography_and_every_paper_is_cited():
         assert bool(item.source_citation_keys) != item.source.startswith(UNPUBLISHED), item
         assert set(item.source_citation_keys) <= REFERENCES.keys()
     assert {key for item in items for key in item.source_citation_keys} == REFERENCES.keys()
-
-
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_the_papers_that_a_source_names_are_those_that_are_cited(name):
-    kind = ALGORITHMS[name]
-    found = find_cited_paper_keys(kind.source)
-    assert found
-    assert set(found) <= set(kind.cites)
-    if name not in ("cgs", "storc", "svrg", "projected-svrg"):  # they cite what they build on, too
-        assert set(found) == set(kind.cites)
 
 
 @pytest.mark.parametrize(

@@ -157,22 +157,6 @@ def test_a_device_needs_no_room_beside_it(refusing):
     check_writable(files.Path(os.devnull))
 
 
-@pytest.mark.parametrize("parent", ["no", "file"])
-def test_the_missing_folder_is_named(tmp_path, parent):
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(InputError) as refused:
-        check_writable(tmp_path / parent / "x", f"--output {parent}/x")
-    assert str(refused.value) == (
-        f"--output {parent}/x: there is no folder {tmp_path / parent}; create it first."
-    )
-
-
-def test_a_folder_in_place_of_a_file_is_named(tmp_path):
-    with pytest.raises(InputError) as refused:
-        check_writable(tmp_path)
-    assert str(refused.value) == f"{tmp_path} is a folder: give the path of a file."
-
-
 @pytest.mark.parametrize("path", ["file", "file/new", "file/new/deeper"])
 def test_a_file_in_place_of_a_folder_is_refused(tmp_path, path):
     (tmp_path / "file").write_bytes(b"")

@@ -1,14 +1,19 @@
-"""Parameters that follow a constant of the problem: what they are worth, and what is no such."""
+"""Constants of a problem, formulas in them, counts and budgets as the user writes them."""
 
 import math
 from fractions import Fraction
 
 import pytest
-from helpers import assert_one_sentence
+from helpers import assert_one_sentence, refused
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pfbench as pf
-from pfbench.base.constants import Constants, evaluate_formulas, is_formula_in_constants
+from pfbench.base import counts
+from pfbench.base.constants import MEANING, Constants, evaluate_formulas, is_formula_in_constants
+from pfbench.base.counts import COUNTED, Budget, Counts
 from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.state import State
 
 KNOWN = Constants(n=600, L_f=0.5, L_ms=2.0, delta=0.25, D=20.0)
 
@@ -96,3 +101,48 @@ def test_where_the_number_would_be_refused_so_is_the_formula():
     problem = pf.problem("log-cosh", rows=60, columns=4)
     with pytest.raises(InputError, match="period"):
         pf.solve(problem, pf.algorithm("prox-svrg[step=3/L,batch=8,period=n/7,iterations=9]"))
+
+
+# --- Constants that are not stated, declared outputs, and the family of errors --------------------
+
+
+@pytest.mark.parametrize("name", [name for name in MEANING if name != "n"])
+def test_a_constant_that_is_not_stated_is_refused_by_name(name):
+    constants = Constants(n=3)
+    assert getattr(constants, name) == math.inf
+    with refused(name, "the schedule of x", "explicitly", error=RefusedError):
+        constants.require(name, "the schedule of x")
+    assert Constants(n=3, **{name: 2}).require(name, "x") == 2.0
+
+
+def test_the_papers_single_l_is_at_least_what_its_proofs_use():
+    assert Constants(n=3, L_f=1.0, L_ms=2.0, L_max=9.0).L == 2.0
+    assert Constants(n=3, L_f=3.0, L_ms=2.0).L == 3.0
+
+
+def test_a_state_needs_only_its_point():
+    assert State(1.0) == (1.0, None, None, None, None)
+
+
+# --- Counts by name, and budgets as the user writes them ------------------------------------------
+
+
+def test_counts_have_the_names_of_the_design_and_of_local_minimisations():
+    assert COUNTED == ("fo", "sfo", "sso", "hvp", "lo", "po", "fv", "llo")
+    assert set(counts.MEANING) == set(COUNTED)
+    assert Counts(*range(8)).as_dict() == dict(zip(COUNTED, range(8), strict=True))
+
+
+@given(st.dictionaries(st.sampled_from(COUNTED), st.integers(0, 10**15), min_size=1))
+def test_a_budget_reads_what_a_user_writes(limits):
+    text = ", ".join(f"{name} = {limit}" for name, limit in limits.items())
+    budget = Budget.parse(text)
+    assert budget == Budget(**limits)
+    assert budget.limits
+    assert all(getattr(budget, name) == limits.get(name, math.inf) for name in COUNTED)
+
+
+def test_a_budget_may_be_written_as_a_float_or_be_infinite():
+    assert Budget.parse("sfo=1e6,lo=inf") == Budget(sfo=1e6)
+    assert not Budget.parse("lo=inf").limits
+    assert not Budget().limits
