@@ -198,13 +198,6 @@ def test_a_table_with_a_planted_fault_is_not_read(paper, old, new, says):
     assert any(says in one for one in problems(text.replace(old, new, 1)))
 
 
-def test_the_best_of_a_column_is_bold_where_the_seeds_tell():
-    front = about(group("mine", fast().runs), slow(), slower())
-    rows = [line for line in table_of(front).splitlines() if line.endswith(r"\\")]
-    assert [row.count("textbf") for row in rows] == [0, 2, 0, 0]
-    assert "textbf" not in table_of(about(group("mine", fast().runs), fast()))
-
-
 def test_no_cell_is_read_as_an_option_of_the_line_before():
     front = about(group("[2em]", fast().runs), slow(), mine="[2em]")
     rows = [line for line in table_of(front).splitlines() if "2em" in line and " & " in line]

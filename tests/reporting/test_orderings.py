@@ -50,12 +50,6 @@ def test_one_flipped_pair_flips_the_order_and_an_open_one_leaves_it_open():
     assert verdicts(*everyone, order=["fast", ("slow", "slower")])["SFO"] == KEPT
 
 
-def test_each_algorithm_is_compared_with_all_that_are_behind_it():
-    order = PublishedOrdering("a", "", (("a",), ("b", "c"), ("d",)), "m")
-    assert {*order.pairs} == {("a", "b"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")}
-    assert len(order.pairs) == 5
-
-
 def test_who_misses_the_target_or_fails_is_behind():
     # Who makes no calls of a kind is not compared by it.
     assert verdicts(fast(), idle(), order=["idle", "fast"]) == {"seconds": REVERSED}
@@ -95,16 +89,6 @@ def test_an_order_speaks_of_its_panels_alone():
     assert verdicts(fast(), slow(), order=["fast", "slow"], settings=("hard",)) == {}
     assert verdicts(fast(), slow(), order=["fast", "slow"], problems=("q",)) == {}
     assert verdicts(fast(), slow(), order=["fast", "slow"], settings=("easy",), problems=("p",))
-
-
-def test_more_orders_make_no_difference_surer():
-    ordering = PublishedOrdering("a", "", (("fast",), ("slow",)), "m", 1.0)
-    other = PublishedOrdering("b", "", (("slow",), ("slower",)), "m", 1.0)
-
-    def p(*of):
-        return judged_orders(fast(), slow(), slower(), orderings=of)[0].pairs[0].p_value
-
-    assert 0.0 < p(ordering) < p(ordering, other)
 
 
 def test_what_speaks_against_an_order_is_said_first_with_numbers():
