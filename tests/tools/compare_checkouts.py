@@ -35,127 +35,34 @@ PROBLEMS = {
 }
 """A problem of each kind that methods or their gradients differ by."""
 
-_EPOCHS = "batch=7,period=5,iterations=23"
-_COIN = "iterations=20,batch=6,refresh=0.2"
-_SLIDING = "smoothness=3.0,tolerance=0.05"
-
-ALGORITHMS = (
-    "frank-wolfe[iterations=20]",
-    "frank-wolfe[iterations=20,step=open-loop]",
-    "frank-wolfe[iterations=20,step=adaptive,curvature=9.0]",
-    "frank-wolfe[iterations=12,step=backtracking]",
-    "frank-wolfe[iterations=20,step=primal-dual]",
-    "heavy-ball-fw[iterations=20]",
-    "local-lmo[iterations=20]",
-    "optimistic-fw[iterations=20]",
-    "sfw[iterations=20,step=0.1,batch=6]",
-    f"svfw[{_EPOCHS},step=0.05]",
-    "sagafw[iterations=20,step=0.05,batch=6]",
-    "nfwu-sg[iterations=20,step=0.05,batch=6]",
-    "nfwu-sg[iterations=9,step=0.05,batch=6,restarts=3]",
-    f"nfwu-svrg[{_EPOCHS},step=0.05]",
-    f"nfwu-spiderg[{_EPOCHS},step=0.05]",
-    "nfwu-spiderg[epsilon=0.5]",
-    f"nfwu-casvrg[{_EPOCHS},step=0.05]",
-    f"nfwu-caspiderg[{_EPOCHS},step=0.05]",
-    f"ncgs[iterations=9,{_SLIDING}]",
-    f"ncgs[iterations=9,{_SLIDING},option=2]",
-    f"ncgs-stochastic[iterations=9,{_SLIDING}]",
-    f"ncgs-vr[iterations=10,batch=7,period=5,{_SLIDING}]",
-    "cgs[restarts=2,period=4,smoothness=3.0,curvature=1.0,delta=0.01]",
-    "storc[restarts=2,period=4,smoothness=3.0,curvature=1.0,delta=0.01,batch=9]",
-    "prox-gd[iterations=15,step=0.1]",
-    "projected-gradient[iterations=15,step=0.1]",
-    "prox-sgd[iterations=15,step=0.1,batch=6]",
-    f"svrg[{_EPOCHS},step=0.1]",
-    f"prox-svrg[{_EPOCHS},step=0.1]",
-    f"projected-svrg[{_EPOCHS},step=0.1]",
-    f"prox-svrg-plus[{_EPOCHS},step=0.1]",
-    f"prox-svrg-plus[{_EPOCHS},step=0.1,snapshot=20]",
-    "saga[iterations=20,step=0.1,batch=6]",
-    "prox-saga[iterations=20,step=0.1,batch=6]",
-    "sag[iterations=20,step=0.1,batch=6]",
-    f"sarah[{_EPOCHS},step=0.1]",
-    f"spider[{_EPOCHS},step=0.1,lam=0.2]",
-    f"spider[{_EPOCHS},step=0.1,lam=0.2,option=1]",
-    f"spiderboost[{_EPOCHS},step=0.1]",
-    f"prox-spiderboost[{_EPOCHS},step=0.1]",
-    f"prox-spiderboost[{_EPOCHS},step=0.1,snapshot=20]",
-    f"prox-spiderboost-m[{_EPOCHS},step=0.1]",
-    "afw[iterations=20,smoothness=3.0]",
-    "pfw[iterations=20,smoothness=3.0]",
-    "bpfw[iterations=20,smoothness=3.0]",
-    "bpfw[iterations=20,smoothness=3.0,lazy=true]",
-    f"nfwu-page[{_COIN},step=0.05]",
-    f"nfwu-lsvrg[{_COIN},step=0.05]",
-    "nfwu-storm[iterations=20,step=0.05,batch=6,alpha=0.2]",
-    f"spider-fw[{_EPOCHS},step=0.05]",
-    f"page-fw[{_COIN},step=0.05]",
-    f"lsvrg-fw[{_COIN},step=0.05]",
-    "zerosarah-fw[iterations=20,step=0.05,batch=6,table_weight=0.2]",
-    "storm-fw[iterations=20,step=0.05,batch=6,alpha=0.2,snapshot=20]",
-    "one-sfw[iterations=20,batch=6]",
-    "momentum-sfw[iterations=20,batch=6]",
-    f"page-fw-convex[{_COIN},delay=9]",
-    "spider-fw-convex[iterations=20]",
-    "cgs-convex[iterations=9,smoothness=3.0]",
-    f"ncgs-spider[iterations=10,batch=7,period=5,{_SLIDING}]",
-    f"page[{_COIN},step=0.1]",
-    f"prox-page[{_COIN},step=0.1]",
-    f"lsvrg[{_COIN},step=0.1]",
-    "zerosarah[iterations=20,step=0.1,batch=6,table_weight=0.2]",
-    "zerosarah[iterations=20,step=0.1,batch=6,table_weight=0.2,table=zero]",
-    "storm[iterations=20,step=0.1,alpha=0.5,floor=1]",
-    f"asvrg[{_EPOCHS},step=0.1]",
-    f"prox-asvrg[{_EPOCHS},step=0.1]",
-    f"katyusha-ns[{_EPOCHS},step=0.1]",
-    f"prox-katyusha-ns[{_EPOCHS},step=0.1]",
-    "rsag[iterations=15,step=0.1,batch=6]",
-    "prox-rsag[iterations=15,step=0.1,batch=6]",
-    "scg[iterations=20,step=0.1,batch=6]",
-    "uscg[iterations=20,step=0.1,batch=6,alpha=0.3,decay=0.5]",
-    "uscg-mvr[iterations=20,step=0.1,batch=6,alpha=0.3]",
-    "uscg-transport[iterations=20,step=0.1,batch=6,alpha=0.3]",
-    "mars[iterations=20,step=0.05,batch=6,alpha=0.2,gamma=0.9]",
-    "normuon[iterations=20,step=0.1,batch=6,beta=0.7,beta2=0.9]",
-    "almond[iterations=20,step=0.1,batch=6,alpha=0.3]",
-    "muon[iterations=20,step=0.1,batch=6,beta=0.7]",
-    "muon-nesterov[iterations=20,step=0.1,batch=6,beta=0.7]",
-    "signum[iterations=20,step=0.1,batch=6,beta=0.7]",
-    "normalised-sgd[iterations=20,step=0.1,batch=6,beta=0.7]",
-    "natasha15[iterations=40,step=0.05,sigma=0.5,snapshot=20,subepochs=3,batch=2]",
-)
-"""Every algorithm of the catalogue, its variants too."""
+LIST_FORMS = """
+from pfbench.algorithms import ALGORITHMS
+from pfbench.base.selectors import Selector
+from pfbench.verification.replay.forms import list_method_forms
+for name, kind in ALGORITHMS.items():
+    for form in list_method_forms(kind):
+        print(Selector(name, form))
+print("nfwu-spiderg[epsilon=0.5]")
+"""
+"""Prints every algorithm of a catalogue in each of its forms, and one by a theorem's schedule."""
 
 
 # --- in the process of one checkout ---------------------------------------------------------------
 
 
 def record() -> None:
-    """Print a line of JSON for each algorithm on each problem: its iterates and counts."""
+    """Print a line of JSON for each algorithm of stdin on each problem: its iterates and counts."""
     import pfbench as pf
-    from pfbench.base.selectors import Selector
 
-    known = set(_catalogue())
-    missing = known - {Selector.parse(text).name for text in ALGORITHMS}
-    if missing:
-        print(json.dumps({"name": "catalogue", "untested": sorted(missing)}))
+    algorithms = sys.stdin.read().splitlines()
     for kind, text in PROBLEMS.items():
-        selector = Selector.parse(text)
-        problem = pf.problem(selector.name, **selector.parameters)
-        for chosen in ALGORITHMS:
-            algorithm = Selector.parse(chosen)
-            found = _followed(problem, pf.algorithm(algorithm.name, **algorithm.parameters))
-            print(json.dumps({"name": f"{chosen} on {kind}", **found}), flush=True)
+        problem = pf.problem(text)
+        for chosen in algorithms:
+            row = {"name": f"{chosen} on {kind}", **_followed(problem, chosen)}
+            print(json.dumps(row), flush=True)
 
 
-def _catalogue() -> list[str]:
-    listed = [sys.executable, "-m", "pfbench", "list", "algorithms", "--json"]
-    done = subprocess.run(listed, capture_output=True, check=True)
-    return [row["name"] for row in json.loads(done.stdout)]
-
-
-def _followed(problem: Any, algorithm: Any) -> dict[str, Any]:
+def _followed(problem: Any, algorithm: str) -> dict[str, Any]:
     """Return how a run ended, with a hash of all that it yielded and recorded."""
     import numpy as np
 
@@ -199,21 +106,26 @@ def _followed(problem: Any, algorithm: Any) -> dict[str, Any]:
 # --- comparing ------------------------------------------------------------------------------------
 
 
-def in_checkout(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def in_checkout(folder: Path, *command: str, given: str = "") -> subprocess.CompletedProcess[str]:
     """Run Python on the sources of a checkout."""
     environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_NUM_THREADS": "2"}
+    options = {"env": environment, "input": given, "text": True, "capture_output": True}
     with tempfile.TemporaryDirectory() as empty:
-        return subprocess.run(
-            [sys.executable, *command], cwd=empty, env=environment, text=True, capture_output=True
-        )
+        return subprocess.run([sys.executable, *command], cwd=empty, **options)
 
 
-def runs_of(folder: Path) -> dict[str, Any]:
-    """Return what `record` prints for a checkout, by name."""
-    done = in_checkout(folder, str(Path(__file__).resolve()), "--record")
+def printed_in(folder: Path, *command: str, given: str = "") -> str:
+    """Return what Python prints on the sources of a checkout; if it fails, exit with its errors."""
+    done = in_checkout(folder, *command, given=given)
     if done.returncode:
         sys.exit(f"{folder} cannot be recorded:\n{done.stderr}")
-    return {row.pop("name"): row for row in map(json.loads, done.stdout.splitlines())}
+    return done.stdout
+
+
+def runs_of(folder: Path, algorithms: str) -> dict[str, Any]:
+    """Return what `record` prints for a checkout, by name."""
+    lines = printed_in(folder, str(Path(__file__).resolve()), "--record", given=algorithms)
+    return {row.pop("name"): row for row in map(json.loads, lines.splitlines())}
 
 
 def verdicts_of(folder: Path, effort: str) -> dict[str, Any]:
@@ -263,7 +175,8 @@ def main() -> int:
     if given.before is None or given.after is None:
         parser.error("give two checkouts")
     before, after = given.before.resolve(), given.after.resolve()
-    runs = runs_of(before), runs_of(after)
+    algorithms = printed_in(after, "-c", LIST_FORMS)
+    runs = runs_of(before, algorithms), runs_of(after, algorithms)
     lines = list(differences(*runs))
     told = [f"{len(runs[1])} runs"]
     if given.verify:
