@@ -1,18 +1,16 @@
 """Kill a sweep at random moments, resume it, and compare its store with an undisturbed one.
 
 As a program it does so many times: ``python tests/faults/killing.py [TIMES] [VICTIM...]``, with
-victims parent, worker, stopped (a worker that stands still, and is then woken or killed),
-scheduler and dask-worker.
+victims parent, worker and stopped (a worker that stands still, and is then woken or killed).
 """
 
-import json
 import random
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -164,97 +162,7 @@ def disturb_workers(folder, rng, times, disturb):
     return sweep.results(), hits
 
 
-@contextmanager
-def cluster(folder):
-    """A Dask scheduler and its two workers, each in a process: its address, and the processes."""
-    from distributed import Client
-
-    folder.mkdir(parents=True, exist_ok=True)
-    address = folder / "scheduler.json"
-    python = [sys.executable, "-m"]
-    file = ["--scheduler-file", str(address)]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-    scheduler = subprocess.Popen(
-        [*python, "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", *file], **quiet
-    )
-    worker = subprocess.Popen(
-        [
-            *python,
-            *("distributed.cli.dask_worker", "--nworkers", "2", "--nthreads", "1"),
-            *("--no-dashboard", "--death-timeout", "60"),
-            *file,
-        ],
-        **quiet,
-    )
-    try:
-        until = time.monotonic() + PATIENCE
-        while not address.exists():
-            assert time.monotonic() < until
-            time.sleep(0.1)
-        where = json.loads(address.read_text())["address"]
-        with Client(where, timeout=60, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=PATIENCE)
-        yield where, psutil.Process(scheduler.pid), psutil.Process(worker.pid)
-    finally:
-        for process in (worker, scheduler):
-            with suppress(psutil.NoSuchProcess):
-                for child in psutil.Process(process.pid).children(recursive=True):
-                    with suppress(psutil.NoSuchProcess):
-                        child.kill()
-            process.kill()
-            process.wait()
-
-
-def kill_scheduler(folder, rng, times=1):
-    """Kill the Dask scheduler at a random moment; then let the sweep end on local processes."""
-    with cluster(folder) as (where, scheduler, _):
-        sweep = Sweep(folder, "--scheduler", where)
-        sweep.start()
-        running = sweep.reach(rng.randrange(1, RUNS // 2))
-        scheduler.kill()
-        status, complaint = sweep.end()
-        if running:
-            assert status == 1
-            assert "lost" in complaint, complaint
-            assert sweep.stored == RUNS
-    again = Sweep(folder)
-    again.start()
-    assert again.end() == (0, "")
-    return again.results(), int(running)
-
-
-def kill_dask_worker(folder, rng, times):
-    """Kill Dask's workers at random moments; their nannies start others, and the sweep goes on."""
-    with cluster(folder) as (where, _, nannies):
-        sweep = Sweep(folder, "--scheduler", where)
-        sweep.start()
-        hits = 0
-        for number in sorted(rng.sample(range(RUNS - 4), times)):
-            if sweep.reach(number):
-                with suppress(psutil.NoSuchProcess):  # one may be ending by itself
-                    workers = [
-                        child
-                        for child in nannies.children()
-                        if "multiproc" in " ".join(child.cmdline())
-                    ]
-                    if workers:
-                        rng.choice(workers).kill()
-                        hits += 1
-        status, complaint = sweep.end()
-    if status:  # the workers of one run were killed more often than it is tried again
-        again = Sweep(folder)
-        again.start()
-        assert again.end() == (0, ""), complaint
-    return sweep.results(), hits
-
-
-VICTIMS = {
-    "parent": kill_parent,
-    "worker": kill_worker,
-    "stopped": stop_worker,
-    "scheduler": kill_scheduler,
-    "dask-worker": kill_dask_worker,
-}
+VICTIMS = {"parent": kill_parent, "worker": kill_worker, "stopped": stop_worker}
 
 
 def main(times=20, *victims):
@@ -265,8 +173,7 @@ def main(times=20, *victims):
         hit, number = 0, 0
         while hit < int(times):
             victim = (victims or tuple(VICTIMS))[number % len(victims or VICTIMS)]
-            each = 1 if victim == "scheduler" else 3
-            found, kills = VICTIMS[victim](Path(folder) / str(number), rng, each)
+            found, kills = VICTIMS[victim](Path(folder) / str(number), rng, 3)
             hit, number = hit + kills, number + 1
             same = found == expected
             print(f"{victim}: killed {kills} times, {hit} in all; same results: {same}", flush=True)

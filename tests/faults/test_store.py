@@ -18,10 +18,7 @@ from pfbench.base.errors import StorageError
 from pfbench.runs.storage import maintenance
 from pfbench.runs.storage.store import Store
 
-pytestmark = [
-    pytest.mark.faults,
-    pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of POSIX"),
-]
+pytestmark = pytest.mark.faults
 
 KEY = key_of("a")
 START = """
