@@ -1,14 +1,14 @@
-"""The page of a history shows what asv recorded, what changed, and loads nothing."""
+"""The pages of a history, and of times and memory by size: what they show."""
 
-import itertools
 import json
 import re
 import subprocess
 
 import pytest
 
-from benchmarks.history import page, recording, results
-from benchmarks.history.__main__ import main
+from benchmarks.history import page, results
+from benchmarks.scale import __main__ as scale
+from benchmarks.scale import recovery
 
 BENCHMARKS = {
     "version": 2,
@@ -110,38 +110,40 @@ def test_one_machine_is_needed(tmp_path):
         results.read(tmp_path, tmp_path)
 
 
-@pytest.mark.parametrize("number", [1, 2, 5, 9, 20])
-def test_commits_are_spread_evenly_with_the_last(number):
-    commits = [str(k) for k in range(9)]
-    chosen = recording.spread(commits, number)
-    assert len(chosen) == min(number, 9)
-    assert chosen[-1] == "8"
-    assert number == 1 or chosen[0] == "0"
-    gaps = [int(b) - int(a) for a, b in itertools.pairwise(chosen)]
-    assert not gaps or max(gaps) - min(gaps) <= 1
+# --- The page of times and memory by size, from made numbers; nothing is measured here ------------
 
 
-def test_the_command_records_and_draws(monkeypatch, tmp_path, capsys):
-    asked = {}
+def test_the_exponent_is_that_of_a_power():
+    sizes = [10**5, 10**6, 25 * 10**6]
+    assert scale.exponent(sizes, [3.0 * n**1.25 for n in sizes]) == pytest.approx(1.25)
 
-    def record(commits, machine, bench, *, quick):
-        asked.update(commits=commits, machine=machine, bench=bench, quick=quick)
 
-    monkeypatch.setattr(recording, "past", lambda since: list("abcde"))
-    monkeypatch.setattr(recording, "record", record)
-    monkeypatch.setattr(recording, "RESULTS", tmp_path)
-    assert main(["record", "--commits", "3", "--quick", "--machine", "one"]) == 1
-    newest_first = ["e", "c", "a"]
-    assert asked == {
-        "commits": newest_first,
-        "machine": "one",
-        "bench": recording.SHORT,
-        "quick": True,
+def test_rows_are_those_of_any_size_and_exponents_of_times():
+    numbers = {"small": 10, "large": 1000, "larger": 100_000}
+    found = {
+        size: {"iteration, ms": 0.01 * n**2, "iteration, pairs": 2.0} for size, n in numbers.items()
     }
-    assert "results of one machine are needed" in capsys.readouterr().err
+    found["small"]["iteration, ms"] = 7.0  # below the sizes that are fitted
+    del found["large"]["iteration, pairs"]
+    found["larger"]["made, s"] = 1.0  # at one size alone: there is nothing to fit
+    head, _, times, pairs, made, _ = scale.table(found, numbers, from_size=1000)
+    assert head.startswith("| | small | large | larger |")
+    assert times == "| iteration, ms | 7 | 10,000 | 100,000,000 | 2.00 |  |"
+    assert made == "| made, s |  |  | 1 |  |  |"
+    assert pairs.startswith("| iteration, pairs | 2 |  | 2 |  | at most 4.1")
 
 
-def test_the_page_is_drawn_anew(monkeypatch, tmp_path, history):
-    monkeypatch.setattr(results, "read", lambda folder, repository: history)
-    assert main(["publish", "-o", str(tmp_path / "new")]) == 0
-    assert "History of pfbench" in (tmp_path / "new" / "index.html").read_text(encoding="utf-8")
+def test_what_is_measured_is_not_measured_again(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(scale, "measured", lambda *of: asked.append(of) or {"made, s": 1.0})
+    for _ in range(2):
+        of = scale.Measured(tmp_path / "kept.json")
+        assert of("speed", "1M") == {"made, s": 1.0}
+    assert asked == [("speed", "1M")]
+    assert json.loads((tmp_path / "kept.json").read_text()) == {"speed 1M": {"made, s": 1.0}}
+    assert set(recovery.SIZES) == {"100k", "1M", "10M", "25M"}
+
+
+def test_every_target_is_a_row_that_is_measured():
+    source = (recovery.__loader__.get_source(recovery.__name__),)
+    assert all(name in source[0] for name in scale.TARGETS)
