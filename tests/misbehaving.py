@@ -5,7 +5,6 @@ import math
 import multiprocessing
 import os
 import signal
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,11 +54,6 @@ class RaisesInEpochs(Raises):
 
     batch: int = 1
     period: int = 1
-
-
-class Exits(Descent):
-    def fourth(self, g):
-        sys.exit(7)
 
 
 class Shouts(Descent):

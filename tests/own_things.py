@@ -116,9 +116,12 @@ class Duck:
         return np.zeros(2)
 
 
-class NoBackend(Quadratic):
-    def open(self, rng):
-        return object()
+def changed(kind=Quadratic, **parts):
+    """Return a class of problems some of whose parts are others."""
+    return type("Changed", (kind,), parts)
+
+
+NoBackend = changed(open=lambda self, rng: object())
 
 
 class Free(Quadratic):
@@ -193,9 +196,7 @@ class HalfN(Quadratic):
         self.n = 2.5
 
 
-class Outside(Quadratic):
-    def start(self):
-        return np.full(3, 5.0)
+Outside = changed(start=lambda self: np.full(3, 5.0))
 
 
 class Wanders(Quadratic):
@@ -207,29 +208,15 @@ class Wanders(Quadratic):
         return self.rng.uniform(-0.1, 0.1, 3)
 
 
-class Listed(Quadratic):
-    def start(self):
-        return [0.0, 0.0, 0.0]
+Listed = changed(start=lambda self: [0.0, 0.0, 0.0])
+Whole = changed(start=lambda self: np.zeros(3, dtype=int))
 
 
-class Whole(Quadratic):
-    def start(self):
-        return np.zeros(3, dtype=int)
+NotFinite = changed(value=lambda self, x: np.nan)
+WrongShape = changed(gradient=lambda self, x: np.zeros(2))
 
 
-class NotFinite(Quadratic):
-    def value(self, x):
-        return np.nan
-
-
-class WrongShape(Quadratic):
-    def gradient(self, x):
-        return np.zeros(2)
-
-
-class FailsAtTheStart(Quadratic):
-    def gradient(self, x):
-        raise ZeroDivisionError("division by zero")
+FailsAtTheStart = changed(gradient=lambda self, x: 1 / 0)
 
 
 class Flat(Quadratic):
@@ -245,18 +232,11 @@ class Flat(Quadratic):
         return np.zeros(x.shape)
 
 
-class OtherConstants(Quadratic):
-    def constants(self, start):
-        return {"L_f": 1.0}
+OtherConstants = changed(constants=lambda self, start: {"L_f": 1.0})
+OtherComponents = changed(open=lambda self, rng: _Backend(made()))
 
 
-class OtherComponents(Quadratic):
-    def open(self, rng):
-        return _Backend(made())
-
-
-class NumberAsDigest(Quadratic):
-    digest = 3
+NumberAsDigest = changed(digest=3)
 
 
 class HidesAMistake(Quadratic):
@@ -292,10 +272,6 @@ def distance_to_best(problem, state):
 
 def slope(problem, state):
     return np.linalg.norm(problem.gradient(state.x))
-
-
-def always_fails(problem, state):
-    raise ValueError("no good")
 
 
 def bracket(problem, state):
@@ -349,7 +325,7 @@ def fails_at_the_output(problem, state):
 def wanders(problem, state):
     """Moves the copy that it is given."""
     x, rng = state.x, np.random.default_rng(0)
-    for _ in range(9):
+    for _ in range(70):
         x = combine(x, problem.set.random_vertex(rng), 0.5)
     return problem.value(x)
 

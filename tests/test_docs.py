@@ -29,6 +29,13 @@ def blocks(page):
     return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
 
 
+def printed(arguments):
+    """Return what a command prints that ends well."""
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
 def test_readme(capsys):
     names = {}
     for block in blocks("README.md"):
@@ -41,8 +48,8 @@ def test_adding_an_algorithm(capsys):
     names = {}
     for block in blocks("docs/adding-an-algorithm.md"):
         exec(compile(block, "adding-an-algorithm.md", "exec"), names)
-    printed = "Counts(fo=0, sfo=8000, sso=0, hvp=0, lo=200, po=0, fv=0, llo=0)"
-    assert printed in capsys.readouterr().out
+    said = "Counts(fo=0, sfo=8000, sso=0, hvp=0, lo=200, po=0, fv=0, llo=0)"
+    assert said in capsys.readouterr().out
     problem = pf.problem("nonconvex-logistic", source="synthetic", rows=53, columns=7)
     ours = names["AveragedSFW"](iterations=11, step=0.1, batch=5)
     rng, x, d = np.random.default_rng(3), problem.start(), np.zeros(7)
@@ -78,11 +85,9 @@ def test_whether_the_rate_of_muon_is_true(capsys):
 
 
 @pytest.mark.long
-def test_comparing_your_method(tmp_path, monkeypatch):
+def test_comparing_your_method(folder):
     """The method and the spec of the page as files, and every command of it."""
     text = (ROOT / "docs/compare.md").read_text(encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     Path("my_methods.py").write_text(text.split("```python\n")[1].split("```")[0])
     spec = text.split("```toml\n")[1].split("```")[0]
     Path("mine.toml").write_text(spec)
@@ -90,24 +95,19 @@ def test_comparing_your_method(tmp_path, monkeypatch):
     commands = "".join(re.findall(r"```\n(pfbench .*?)```", text, flags=re.DOTALL)).splitlines()
     assert len(commands) == 6
     out = {}
-    try:
-        for command in commands:
-            arguments = shlex.split(command)[1:]
-            own = ["--jobs", "0"] if {"mine.toml", "compare"} & {*arguments} else []
-            if "compare" in arguments:
-                # The same, on a suite of one problem.
-                Path("suite.toml").write_text(spec + SUITE)
-                own += ["--suite", "suite.toml"]
-            result = CliRunner().invoke(app, [*arguments, *own])
-            assert result.exit_code == 0, result.stderr
-            out[command] = result.stdout
-    finally:
-        sys.modules.pop("my_methods", None)
-    compared, run, page, printed, stored, both = out.values()
+    for command in commands:
+        arguments = shlex.split(command)[1:]
+        own = ["--jobs", "0"] if {"mine.toml", "compare"} & {*arguments} else []
+        if "compare" in arguments:
+            # The same, on a suite of one problem.
+            Path("suite.toml").write_text(spec + SUITE)
+            own += ["--suite", "suite.toml"]
+        out[command] = printed([*arguments, *own])
+    compared, run, page, text, stored, both = out.values()
     assert re.search(r"mine +1", run)
     assert "seeds to 0.05" in run
     assert page.startswith("build/report/mine.html")
-    assert "SFO to each target" in printed
+    assert "SFO to each target" in text
     assert stored.startswith("build/report/store.html")
     assert both.startswith("build/report/both.html")
     assert Path("build/report/both-other.svg").is_file()
@@ -115,30 +115,22 @@ def test_comparing_your_method(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("file", ["descent.py", pytest.param("page.py", marks=pytest.mark.long)])
-def test_your_own_theorem(tmp_path, monkeypatch, file):
+def test_your_own_theorem(folder, file):
     """The two files of the page, and every command of it."""
     descent, page = blocks("docs/your-theorem.md")
     text = (ROOT / "docs/your-theorem.md").read_text(encoding="utf-8")
     assert len(page.splitlines()) < 80
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     Path("descent.py").write_text(descent)
     Path("page.py").write_text(page)
     commands = "".join(re.findall(r"```\n(pfbench .*?)```", text, flags=re.DOTALL))
     commands = commands.replace("\\\n", "").splitlines()
     assert len(commands) == 9
     out = []
-    try:
-        for command in (one for one in commands if file in one):
-            arguments = shlex.split(command, comments=True)[1:]
-            own = [] if arguments[0] in ("solve", "explain", "units") else ["--jobs", "0"]
-            own += ["--max-faults", "1"] if arguments[0] == "faults" else []
-            result = CliRunner().invoke(app, [*arguments, *own])
-            assert result.exit_code == 0, result.stderr
-            out.append(result.stdout)
-    finally:
-        for name in ("descent", "page"):
-            sys.modules.pop(name, None)
+    for command in (one for one in commands if file in one):
+        arguments = shlex.split(command, comments=True)[1:]
+        own = [] if arguments[0] in ("solve", "explain", "units") else ["--jobs", "0"]
+        own += ["--max-faults", "1"] if arguments[0] == "faults" else []
+        out.append(printed([*arguments, *own]))
     if file == "page.py":
         of_page, stale = out
         assert "3 holds, 2 within-10" in of_page
@@ -154,17 +146,12 @@ def test_your_own_theorem(tmp_path, monkeypatch, file):
     assert "tested on quadratic" in explained
 
 
-def test_is_it_true(tmp_path, monkeypatch):
+def test_is_it_true(folder):
     """The claim of the page is violated as it is printed there."""
     text = (ROOT / "docs/is-it-true.md").read_text(encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     Path("cyclic.py").write_text(blocks("docs/is-it-true.md")[0])
     (command,) = re.findall(r"```\n(pfbench .*?)\n```", text)
-    try:
-        done = CliRunner().invoke(app, [*shlex.split(command)[1:], "--jobs", "0"])
-    finally:
-        sys.modules.pop("cyclic", None)
+    done = CliRunner().invoke(app, [*shlex.split(command)[1:], "--jobs", "0"])
     assert done.exit_code == 1, done.stderr
     assert text.split("```text\n")[1].split("```")[0] in done.stdout
     assert Path("cyclic-rate-counterexample.py").is_file()
@@ -177,26 +164,19 @@ def test_the_fields_of_a_spec_are_all_told():
         assert f"`{field}`" in table or f"[{field}]" in table, field
 
 
-def test_your_own_problem_and_measure(tmp_path, monkeypatch):
+def test_your_own_problem_and_measure(folder):
     """The last block of the page as a module, with the command and the sweep below it."""
     text = (ROOT / "docs/adding-an-algorithm.md").read_text(encoding="utf-8")
     section = text.partition("## Your own problem and measure")[2]
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     Path("my_problems.py").write_text(section.split("```python\n")[1].split("```")[0])
     Path("sweep.toml").write_text(section.split("```toml\n")[1].split("```")[0])
     command = section.split("```\npfbench ")[1].split("```")[0].replace("\\\n", "")
-    try:
-        result = CliRunner().invoke(app, [*shlex.split(command), "--json"])
-        run = json.loads(result.stdout)
-        assert (run["status"], run["counts"]["lo"]) == ("finished", 20)
-        assert 0.0 < run["final"]["distance_to_best"] < 0.01
-        result = CliRunner().invoke(app, ["run", "sweep.toml", "--jobs", "0", "--json"])
-        (run,) = json.loads(result.stdout)["runs"]
-        assert run["status"] == "target"
-        assert run["targets"][0]["measure"] == "distance_to_best"
-    finally:
-        sys.modules.pop("my_problems", None)
+    run = json.loads(printed([*shlex.split(command), "--json"]))
+    assert (run["status"], run["counts"]["lo"]) == ("finished", 20)
+    assert 0.0 < run["final"]["distance_to_best"] < 0.01
+    (run,) = json.loads(printed(["run", "sweep.toml", "--jobs", "0", "--json"]))["runs"]
+    assert run["status"] == "target"
+    assert run["targets"][0]["measure"] == "distance_to_best"
 
 
 def commands_of(page):
@@ -206,56 +186,41 @@ def commands_of(page):
     return [shlex.split(line, comments=True)[1:] for one in found for line in one.splitlines()]
 
 
-@pytest.mark.usefixtures("in_this_process")
-def test_verifying_a_claim(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("folder", "in_this_process")
+def test_verifying_a_claim(capsys):
     (block,) = blocks("docs/verify-a-claim.md")
     exec(compile(block, "verify-a-claim.md", "exec"), {})
-    printed = block.splitlines()[-1].removeprefix("# ")
-    assert printed in capsys.readouterr().out
+    assert block.splitlines()[-1].removeprefix("# ") in capsys.readouterr().out
     for command, told in zip(
         commands_of("docs/verify-a-claim.md"),
         ("lacoste2016-thm1", "must catch", "1 within-10"),
         strict=False,
     ):
-        result = CliRunner().invoke(app, command)
-        assert result.exit_code == 0, result.stderr
-        assert told in result.stdout
+        assert told in printed(command)
 
 
 @pytest.mark.long
-def test_what_the_check_of_a_claim_notices(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_the_check_of_a_claim_notices(folder):
     (command,) = (one for one in commands_of("docs/verify-a-claim.md") if "faults" in one)
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 0, result.stderr
-    assert "frank-wolfe-half-step" in result.stdout
+    assert "frank-wolfe-half-step" in printed(command)
 
 
 @pytest.mark.slow
-def test_setting_the_adversary_on_a_method(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
+def test_setting_the_adversary_on_a_method(folder):
     Path("my_methods.py").write_text(*blocks("docs/adversary.md"))
-    try:
-        for command in commands_of("docs/adversary.md"):
-            own = ["--jobs", "0"] if not {"--jobs", "--check", "solve"} & {*command} else []
-            result = CliRunner().invoke(app, [*command, *own])
-            assert result.exit_code == 0, result.stderr
-            if "--horizon" in command:
-                floor = float(re.search(r"least gap before T +([\d.]+) D", result.stdout)[1])
-                assert floor > (0.04 if "my_methods" in str(command) else 20 * 0.04)
-    finally:
-        sys.modules.pop("my_methods", None)
+    for command in commands_of("docs/adversary.md"):
+        own = ["--jobs", "0"] if not {"--jobs", "--check", "solve"} & {*command} else []
+        told = printed([*command, *own])
+        if "--horizon" in command:
+            floor = float(re.search(r"least gap before T +([\d.]+) D", told)[1])
+            assert floor > (0.04 if "my_methods" in str(command) else 20 * 0.04)
 
 
-def test_reading_a_stored_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_reading_a_stored_run(folder):
     Path("one.toml").write_text(
         'problems = "simplex-norm"\nalgorithms = "frank-wolfe[iterations=3]"\n'
     )
-    result = CliRunner().invoke(app, ["run", "one.toml", "--jobs", "0", "--store", "store"])
-    assert result.exit_code == 0, result.stderr
+    printed(["run", "one.toml", "--jobs", "0", "--store", "store"])
     (reading,) = blocks("docs/store.md")
     names = {}
     exec(compile(reading.replace("DIR", "store"), "store.md", "exec"), names)
@@ -288,11 +253,9 @@ def test_no_page_is_left_out():
 
 
 @pytest.fixture
-def four_files(tmp_path, monkeypatch):
+def four_files(folder):
     """Return what writes the files of the page, with a fault, and gives a command of it."""
     text = (ROOT / "docs/four-files.md").read_text(encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     names = re.findall(r"[Aa]s\s+`(my_\w+\.py)`:", text)
     files = dict(zip(names, blocks("docs/four-files.md"), strict=True))
 
@@ -304,9 +267,7 @@ def four_files(tmp_path, monkeypatch):
             sys.modules.pop(name.removesuffix(".py"), None)
         return CliRunner().invoke(app, line)
 
-    yield command
-    for name in files:
-        sys.modules.pop(name.removesuffix(".py"), None)
+    return command
 
 
 @pytest.mark.slow
@@ -381,8 +342,7 @@ def test_checking_what_you_bring(capsys):
     names = {}
     for block in blocks("docs/checking.md"):
         exec(compile(block, "checking.md", "exec"), names)
-    printed = capsys.readouterr().out
-    assert printed.startswith("False\nlo minimises expected:")
+    assert capsys.readouterr().out.startswith("False\nlo minimises expected:")
     body = names["MyBall"](5, 2.0)
     assert names["g"] @ body.lo(names["g"]) > body.minimum(names["g"])[0]
 

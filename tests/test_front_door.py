@@ -1,19 +1,27 @@
-"""Every public callable, given wrong kinds: an InputError in one sentence, or a result."""
+"""Public callables, given wrong kinds or odd names: a sentence of their error, or a result."""
 
 import inspect
 import warnings
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from answers import f, g, lmo
-from helpers import assert_one_sentence
+from helpers import refused
 
 import pfbench as pf
 from pfbench import adapters
 from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.base.errors import InputError, PfbenchError
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError, PfbenchError, end_sentence
+from pfbench.base.names import unknown_name_error
+from pfbench.base.selectors import Selector
 from pfbench.runs.loop import solve as loop
+from pfbench.sets import L1Ball, L2Ball, LinfBall, Simplex
+from pfbench.verification.claim import Mutant
+from pfbench.verification.statements.setting import check_signature
 
 SMALL = {"source": "synthetic", "rows": 20, "columns": 4, "set": "l2"}
 X = np.ones(3)
@@ -184,44 +192,86 @@ def test_a_selector_takes_more_parameters():
     assert pf.algorithm("nfwu-sg[batch=3]", step=0.1).parameters == {"batch": 3, "step": 0.1}
 
 
-WRONG = {
-    "a budget without a name": (
-        lambda: pf.solve(PROBLEM, METHOD, budget=100),
-        ("budget=100", "pf.Budget(sfo=100)"),
-    ),
-    "a list for a set": (lambda: pf.problem("quadratic", set=[1]), ("set=[1]", "'l1'")),
-    "a class that needs parameters": (
-        lambda: pf.solve(PROBLEM, ALGORITHMS["nfwu-sg"]),
-        ("NFWUSG needs", "iterations=..."),
-    ),
-    "a problem for an algorithm": (
-        lambda: pf.solve(METHOD, PROBLEM),
-        ("AlgorithmChoice is not a problem",),
-    ),
-    "a function for a problem": (lambda: pf.solve(f, METHOD), ("from_functions",)),
-    "a class for a name": (lambda: pf.algorithm(FrankWolfe), ("the class FrankWolfe",)),
-    "a name that is near": (
-        lambda: pf.solve("quadratic", "frank-wolf"),
-        ("did you mean 'frank-wolfe'",),
-    ),
-    "a parameter twice": (lambda: pf.problem("quadratic[rows=3]", rows=4), ("given twice",)),
-    "another kind": (
-        lambda: pf.solve("frank-wolfe", "quadratic"),
-        ("frank-wolfe is an algorithm", "not a problem", "pfbench list problems"),
-    ),
-    "a file alone": (lambda: pf.solve(PROBLEM, "mine.py"), ("FILE.py:NAME",)),
-    "a budget of a number": (lambda: pf.solve(PROBLEM, METHOD, budget="100"), ("COUNT=NUMBER",)),
-    "a target of a number": (lambda: pf.solve(PROBLEM, METHOD, stop="0.1"), ("MEASURE=NUMBER",)),
-    "a start of another shape": (
-        lambda: pf.solve(PROBLEM, METHOD, start=np.zeros(3)),
-        ("(3,)", "(4,)"),
-    ),
-    "shapes": (lambda: pf.distance(np.ones(2), X), ("(2,)", "(3,)")),
-}
+def test_a_class_that_needs_parameters_is_told_which():
+    with refused("NFWUSG needs", "iterations=..."):
+        pf.solve(PROBLEM, ALGORITHMS["nfwu-sg"])
 
 
-@pytest.mark.parametrize(("call", "words"), WRONG.values(), ids=WRONG)
-def test_what_was_wrong_is_said_with_its_remedy(call, words):
-    with pytest.raises(InputError) as error:
-        call()
-    assert_one_sentence(error, *words)
+# --- What a new user found odd: names, sentences, numbers, wrong kinds ----------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "near"),
+    [
+        ("sof", ["fo", "sfo", "sso", "lo"], "sfo"),
+        ("fos", ["fo", "sfo", "sso"], "sfo"),
+        ("quadratc", ["quadratic", "log-cosh"], "quadratic"),
+    ],
+)
+def test_letters_in_another_order_are_the_nearest_name(name, known, near):
+    assert f"did you mean {near!r}?" in str(unknown_name_error("count", name, known))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("a", "a."), ("a.", "a."), ("a..", "a."), ("is it 'b'?", "is it 'b'?"), ("b?.", "b?")],
+)
+def test_a_sentence_has_one_mark_at_its_end(text, sentence):
+    assert end_sentence(text) == sentence
+
+
+def test_an_unknown_constant_is_named_and_constants_are_copied_as_before():
+    constants = Constants(n=3, L_f=2.0)
+    with pytest.raises(AttributeError, match="did you mean 'L_f'"):
+        _ = constants.Lf
+    assert replace(copy(constants), n=3) == constants
+
+
+@pytest.mark.parametrize("text", ["frank‑wolfe", "ﬁnite", "l2[radius=2]–x"])
+def test_a_strange_character_is_named(text):
+    with refused("the character "):
+        Selector.parse(text)
+
+
+def test_a_function_of_other_arguments_is_called_what_the_user_knows():
+    with pytest.raises(InputError, match=r"the bound must be a function of \(c, a\)"):
+        check_signature("the bound", lambda c: c, "c, a")
+
+
+class Right:
+    """The right method."""
+
+
+class Wrong(Right):
+    pass
+
+
+def test_a_fault_without_words_is_not_described_as_the_right_method():
+    assert Mutant.from_variant("wrong", Wrong).description == "Wrong"
+    assert Mutant.from_variant("right", Right).description == "The right method."
+
+
+def test_no_claims_are_not_all_claims():
+    with refused("names no claim"):
+        pf.verify([])
+
+
+@pytest.mark.parametrize("kind", [L1Ball, L2Ball, LinfBall, Simplex])
+@pytest.mark.parametrize("verb", ["lo", "minimum"])
+def test_a_set_refuses_what_is_no_gradient_of_its_points(kind, verb):
+    body = kind(3)
+    for wrong in (None, [1, 2, 3], np.zeros(4), np.zeros((3, 1)), 2.0):
+        with refused("shape (3,)"):
+            getattr(body, verb)(wrong)
+    small = np.array([-128, 5, 1], np.int8)
+    np.testing.assert_array_equal(
+        getattr(body, verb)(small), getattr(body, verb)(small.astype(float))
+    )
+
+
+def test_a_set_may_be_an_object():
+    by_object = pf.problem("quadratic", rows=20, columns=5, set=L2Ball(5, radius=3.0))
+    by_name = pf.problem("quadratic", rows=20, columns=5, set="l2", radius=3.0)
+    assert (by_object.set, by_object.parameters) == (by_name.set, by_name.parameters)
+    with refused("(4,)", "(5,)"):
+        pf.problem("quadratic", rows=20, columns=5, set=L2Ball(4))

@@ -1,7 +1,6 @@
 """The notebooks to teach with: every cell runs, and shows what the text beside it says."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,8 @@ if not FOLDER.exists():
     pytest.skip("there is no checkout", allow_module_level=True)
 
 
-def executed(name, tmp_path, monkeypatch):
+def executed(name):
     """Run the cells of a notebook in an empty folder; return the names that they leave."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     notebook = json.loads((FOLDER / name).read_text("utf-8"))
     assert notebook["nbformat"] == 4
     names = {}
@@ -25,18 +22,18 @@ def executed(name, tmp_path, monkeypatch):
     return names
 
 
-@pytest.mark.usefixtures("in_this_process")
-def test_a_claimed_rate_put_to_the_test(tmp_path, monkeypatch):
-    names = executed("claimed-rate.ipynb", tmp_path, monkeypatch)
-    sys.modules.pop("claimed", None)
+@pytest.mark.usefixtures("folder", "in_this_process")
+def test_a_claimed_rate_put_to_the_test():
+    names = executed("claimed-rate.ipynb")
     assert names["easy"].verdict.keeps_bound
     assert names["easy"].measured["ratio"] < 0.1
     verdicts = {name: row.verdict for name, row in names["both"].items()}
     assert verdicts == {"colleague": "violated", "textbook": "within-10"}
 
 
-def test_where_hand_counting_goes_wrong(tmp_path, monkeypatch):
-    names = executed("hand-counting.ipynb", tmp_path, monkeypatch)
+@pytest.mark.usefixtures("folder")
+def test_where_hand_counting_goes_wrong():
+    names = executed("hand-counting.ipynb")
     assert names["exact"] == names["right"] != names["by_hand"]
     assert names["open_loop"].fo == names["searching"].fo - 1 == names["T"]
     assert names["open_loop"].fv == 0 < names["searching"].fv

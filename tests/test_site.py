@@ -99,28 +99,6 @@ def test_most_claims_have_a_verdict_and_errata_are_shown():
     assert papers.power()["shen2019-mse-svrg"]
 
 
-def test_both_efforts_of_a_table_of_power_are_read(tmp_path, monkeypatch):
-    lines = ["| method | parameter | quick | full |", "| --- | --- | --- | --- |"]
-    lines += [
-        "| m | step | 2 (a-1) | 1.1 (a-1) |",
-        "",
-        "| claim | method | parameter | quick | full |",
-    ]
-    lines += [
-        "| --- | --- | --- | --- | --- |",
-        "| a-1 | m | step | 2 | 1.1 (3 trials without a verdict) |",
-    ]
-    lines += ["| a-1 | m | batch | 1.5 | - |", r"| a\|2 | m | step | - | - |"]
-    (tmp_path / "power.md").write_text("\n".join(lines))
-    monkeypatch.setattr(papers, "REPORTS", tmp_path)
-    for one in (papers._table, papers.power):
-        one.cache_clear()
-    found = papers.power()
-    for one in (papers._table, papers.power):
-        one.cache_clear()
-    assert found == {"a-1": ["1.1 on step", "1.5 on batch"]}
-
-
 @pytest.mark.parametrize(
     ("made", "expected"),
     [
