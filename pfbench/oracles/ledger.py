@@ -44,6 +44,8 @@ class Ledger:
         component gradient or linear minimisation, from the next timed call.
     end_reason
         Reason why further calls raise; empty while the run may continue.
+    is_late
+        Whether a call raised because the deadline had passed.
     overflowing
         Whether calls raise because a count would no longer be exact, rather than for the budget.
     """
@@ -53,6 +55,7 @@ class Ledger:
             "_timed_calls",
             "deadline",
             "end_reason",
+            "is_late",
             "limits",
             "overflowing",
             "untimed_calls",
@@ -67,7 +70,7 @@ class Ledger:
         self.limits = [min(getattr(allowed, name), MOST_COUNTED) for name in COUNTED]
         self.deadline = math.inf
         self.seconds = 0.0
-        self.end_reason, self.overflowing = "", False
+        self.end_reason, self.overflowing, self.is_late = "", False, False
         self.untimed_calls = [0] * len(COUNTED)
         self._timed_calls = [0] * len(COUNTED)
 
@@ -97,6 +100,7 @@ class Ledger:
         started = perf_counter()
         if started > self.deadline:
             self.untimed_calls[:] = [0] * len(COUNTED)
+            self.is_late = True
             raise TimeLimitReached
         for kind, amount in charges:
             if self.counts_array[kind] + amount > self.limits[kind]:

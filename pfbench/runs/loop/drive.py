@@ -267,8 +267,8 @@ class RunProgress:
         try:
             state = next(self.steps.states)
         except StopIteration:
-            if self.ledger.end_reason:  # the algorithm caught BudgetExhausted and returned
-                return self._budget_ending()
+            if ended := self._find_limit_ending():  # whose exception the algorithm caught
+                return ended
             if self.iterations == 0:
                 return Status.ERROR, "the algorithm yielded no State"
             return Status.FINISHED, Status.FINISHED.end_reason
@@ -288,8 +288,8 @@ class RunProgress:
             if isinstance(error, MemoryError):
                 statement = NO_MEMORY.format(statement)
             return Status.ERROR, statement
-        if self.ledger.end_reason:
-            return self._budget_ending()
+        if ended := self._find_limit_ending():
+            return ended
         if not isinstance(state, State):
             return Status.ERROR, f"the algorithm yielded a {type(state).__name__}, not a State"
         return state
@@ -321,6 +321,12 @@ class RunProgress:
 
     def _budget_ending(self) -> Ending:
         return "error" if self.ledger.overflowing else "budget", self.ledger.end_reason
+
+    def _find_limit_ending(self) -> Ending | None:
+        """Return the ending if an oracle call has exceeded a limit, else None."""
+        if self.ledger.end_reason:
+            return self._budget_ending()
+        return self._timeout_ending() if self.ledger.is_late else None
 
     def _describe_invalid_part(self, state: State) -> str:
         """Return a message on the first invalid point or gradient in a state, or "" if none."""

@@ -147,9 +147,14 @@ def test_an_algorithm_that_swallows_exceptions_cannot_escape_its_budget(dense, w
             with suppress(BaseException):
                 yield from super().run(ask, x, rng)
 
+        def before(self, t, ask, x):
+            time.sleep(0.05 * (t == 2))
+
     for fo in (3, 0):
         run = solve(dense, Returning(iterations=9), budget=Budget(fo=fo))
         assert (run.status, run.iterations) == ("budget", fo)
+    run = solve(dense, Returning(iterations=9), time_limit=0.04)
+    assert (run.status, run.iterations <= 2) == ("timeout", True)
 
 
 @pytest.mark.parametrize("verb", ["gradient", "batch", "difference", "value", "lo", "hessian"])
