@@ -11,6 +11,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.function_methods import can_be_algorithm, method_class
 from pfbench.base.protocols import Algorithm, Problem
+from pfbench.base.user_code import list_required_arguments
 from pfbench.verification.faults.fault import Edit, Fault, SourceChange
 from pfbench.verification.faults.mutant_compilation import compile_faulty_algorithm
 from pfbench.verification.instruments.overrides import OverriddenProblem
@@ -208,8 +209,9 @@ def instantiate_with_accepted_parameters(
     Raises
     ------
     SubjectLacksParameter
-        If the algorithm refuses the parameters, does not accept a needed one, or requires one that
-        is not requested.
+        If the algorithm refuses the parameters, or does not accept a needed one.
+    NotTestable
+        If the algorithm requires a parameter that is not requested.
     """
     existing = select_accepted(algorithm, (*requested,), needed)
     for name in needed:
@@ -218,6 +220,8 @@ def instantiate_with_accepted_parameters(
                 f"the method has no parameter {name}, which the claim sets to {requested[name]}"
             )
     values = {name: value for name, value in requested.items() if name in existing}
+    if unset := list_unset_parameters(algorithm, values):
+        raise make_unset_parameters_error(unset)
     created: Any = algorithm
     try:
         if inspect.isclass(algorithm):
@@ -232,6 +236,18 @@ def instantiate_with_accepted_parameters(
         ) from error
     with_parameters: Algorithm = created
     return with_parameters
+
+
+def list_unset_parameters(algorithm: Any, values: Collection[str]) -> list[str]:
+    """Return the parameters without a default of a class that are not among `values`."""
+    required = list_required_arguments(algorithm) if inspect.isclass(algorithm) else None
+    return [name for name in required or () if name not in values]
+
+
+def make_unset_parameters_error(names: Collection[str]) -> NotTestable:
+    """Return the error for a method that requires parameters to which a check gives no value."""
+    text = ", ".join(names)
+    return NotTestable(f"the method requires {text}, which the check does not set: add a default")
 
 
 def select_accepted(

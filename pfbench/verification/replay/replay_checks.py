@@ -1,19 +1,17 @@
 """Comparison of a method's runs, draws and oracle counts with a reference implementation."""
 
-import inspect
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.counts import COUNTED, Budget, OracleKind
-from pfbench.base.errors import BudgetExhausted, PfbenchError, format_error_with_notes
+from pfbench.base.errors import BudgetExhausted, InputError, PfbenchError, format_error_with_notes
 from pfbench.base.status import Verdict
-from pfbench.base.user_code import list_required_arguments
 from pfbench.oracles import Ledger
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.faults.fault import Fault
@@ -38,6 +36,8 @@ from pfbench.verification.subject import (
     MethodFailed,
     NotTestable,
     SubjectLacksParameter,
+    list_unset_parameters,
+    make_unset_parameters_error,
     select_accepted,
 )
 from pfbench.verification.trial import Trial
@@ -108,7 +108,8 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
         if output.verdict == Verdict.VIOLATED:
             return Evidence(combine_all(parts), {}, 1)
     streams = list(draw_cases_and_run_counts(comparison.method, trial.case_seed))
-    for case, run_count in streams:
+    for tested, run_count in streams:
+        case = comparison.set_required_parameters(tested)
         logs, differs = comparison.draws_until_mismatch(case, trial.seeds(run_count, "draws"))
         if differs:
             break
@@ -204,15 +205,15 @@ class Comparison:
         Values of text parameters that the method lacks, which select the compared kind of method.
     refusal
         Error of the first run that the method refused before any query; empty if there is none.
-    is_value_missing
-        Whether the method requires parameters of the catalogue's method that some case leaves out.
+    unset
+        Fewest parameters that the method requires, and to which a case gives no value.
     """
 
     def __init__(self, trial: Trial, name: str) -> None:
         self.trial, self.method = trial, ALGORITHMS[name]
         self.runs = self.steps = 0
         self.violation = self.refusal = ""
-        self.is_value_missing = False
+        self.unset = list[str]()
         self.doubts, self.notes, self.skipped = list[str](), list[str](), list[str]()
         self.kind: Mapping[str, str] = self._find_kind()
         if self.kind:
@@ -245,36 +246,39 @@ class Comparison:
         accepted = {name: value for name, value in parameters.items() if name in names}
         return accepted, {name: value for name, value in parameters.items() if name not in names}
 
+    def set_required_parameters(self, case: ReplayCase) -> ReplayCase:
+        """Return a case with a value of each parameter that the method under test requires.
+
+        A value is the built-in method's default, or else that of its first form with a value.
+        """
+        usual = {f.name: f.default for f in fields(self.method) if f.default not in (None, MISSING)}
+        for form in (usual, *list_method_forms(self.method)):
+            names = list_unset_parameters(self.trial.algorithm, case.parameters)
+            values = {name: form[name] for name in names if name in form}
+            with suppress(InputError):
+                self.method(**case.parameters, **values)
+                case = replace(case, parameters={**case.parameters, **values})
+        return case
+
     def make_method(self, case: ReplayCase) -> Any:
         """Return the method under test with a case's parameters, or None if it rejects them."""
         accepted, lacking = self._split_accepted_and_lacking(case.parameters)
         if lacking and lacking != self.kind:
             self.skipped += sorted(set(lacking) - set(self.kind))
             return None
-        defaults = {f.name: f.default for f in fields(self.method)}
-        required = self._list_missing_required_parameters(accepted)
-        available = (name for name in required if isinstance(defaults.get(name), int | float | str))
-        accepted |= {name: defaults[name] for name in available}
+        if unset := list_unset_parameters(self.trial.algorithm, accepted):
+            self.unset = min(self.unset or unset, unset, key=len)
+            options = {k: v for k, v in case.parameters.items() if isinstance(v, str)}
+            form = format_parameters(options or case.parameters)
+            self.skipped.append(f"{form} (needs {', '.join(unset)})")
+            return None
         try:
             return self.trial.make(**accepted)
         except NotTestable as error:
-            unset = [name for name in required if name not in accepted]
-            if unset:
-                self.is_value_missing |= defaults.keys() >= set(unset)
-                options = {k: v for k, v in case.parameters.items() if isinstance(v, str)}
-                form = format_parameters(options or case.parameters)
-                self.skipped.append(f"{form} (needs {', '.join(unset)})")
-            elif isinstance(error.__cause__, REFUSALS) or not error.__cause__:
-                self.skipped.append(f"{case} (refused)")
-            else:
+            if error.__cause__ and not isinstance(error.__cause__, REFUSALS):
                 raise
+            self.skipped.append(f"{case} (refused)")
             return None
-
-    def _list_missing_required_parameters(self, accepted: Collection[str]) -> list[str]:
-        """Return the parameters that the method requires, other than those that a case sets."""
-        algorithm = self.trial.algorithm
-        required = list_required_arguments(algorithm) if inspect.isclass(algorithm) else []
-        return [name for name in required or [] if name not in accepted]
 
     def iterate_runnable_cases(
         self, cases: Iterable[ReplayCase]
@@ -287,7 +291,7 @@ class Comparison:
             If the method can run no case.
         """
         runs = 0
-        for case in cases:
+        for case in map(self.set_required_parameters, cases):
             algorithm = self.make_method(case)
             if algorithm is not None:
                 runs += 1
@@ -419,9 +423,9 @@ class Comparison:
 
     def make_refusal_error(self) -> NotTestable:
         """Return an error that names what the method lacks, requires or refuses."""
+        if self.unset:
+            return make_unset_parameters_error(self.unset)
         names = " or ".join(sorted(set(self.skipped)))
-        if self.is_value_missing:
-            return NotTestable(f"the method requires more parameters than a case sets: {names}")
         return SubjectLacksParameter(f"the method does not accept {names}")
 
     def decide(self, reason_if_equal: str) -> Decision:

@@ -23,11 +23,7 @@ from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.reproducibility import check_reproducible
-from pfbench.verification.subject import (
-    NotTestable,
-    SubjectLacksParameter,
-    instantiate_with_accepted_parameters,
-)
+from pfbench.verification.subject import NotTestable, instantiate_with_accepted_parameters
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import is_float
 
@@ -180,7 +176,7 @@ def _with_fallback_constants(
     """
     try:
         return trial.make(**parameters)
-    except SubjectLacksParameter:
+    except NotTestable:
         complete = getattr(trial.algorithm, "explicit", None)
         if complete is not None:
             with suppress(
