@@ -340,7 +340,7 @@ def restrict_oracles(verbs: frozenset[str]) -> type[Oracles]:
 def _make_refusing_verb(verb: str, verbs: frozenset[str]) -> Callable[..., Never]:
     allowed = ", ".join(oracle for oracle in ORACLES if oracle in verbs) or "none"
 
-    def refuse(self: Oracles, *args: Any) -> Never:
+    def refuse(self: Oracles, *args: Any, **keywords: Any) -> Never:
         raise InputError(
             f"the method queries {verb}, which its `requires` does not name (it names {allowed}): "
             f"add {verb} to `requires`."

@@ -237,7 +237,10 @@ def _answer_oracle_call(
     value: Any,
     dropped: list[int],
 ) -> None:
-    """Answer a remote call of an oracle, or of an object that an oracle returned earlier."""
+    """Answer a remote call of an oracle, or of an object that an oracle returned earlier.
+
+    `value` has the arguments by position and by name; it is None if an attribute is read.
+    """
     for number in dropped:
         objects.pop(number, None)
     oracles = objects[index] if index else ask
@@ -245,7 +248,7 @@ def _answer_oracle_call(
         raise InputError("the method's process queries an unknown oracle.")
     try:
         answer = getattr(oracles, verb)
-        answer = answer(*value) if value is not None else answer
+        answer = answer(*value[0], **value[1]) if value is not None else answer
     except Exception as error:
         link.send("raise", type(error).__name__, str(error))
         return
@@ -285,8 +288,8 @@ class _RemoteOracles(IndexSampling):
         if verb not in ORACLES:
             raise AttributeError(f"'Oracles' object has no attribute '{verb}'")
 
-        def call(*args: Any) -> Any:
-            answer = self._send_query(0, verb, args)
+        def call(*args: Any, **keywords: Any) -> Any:
+            answer = self._send_query(0, verb, (args, keywords))
             return _RemoteHessiansOrTable(self, answer) if verb in KEPT else answer
 
         return call
@@ -316,7 +319,8 @@ class _RemoteHessiansOrTable:
     def __getattr__(self, verb: str) -> Any:
         if verb not in PARTS:
             raise AttributeError(verb)
-        return lambda *value: self._oracles._send_query(self._position, verb, value)
+        query, index = self._oracles._send_query, self._position
+        return lambda *args, **keywords: query(index, verb, (args, keywords))
 
     def __del__(self) -> None:
         self._oracles._released.append(self._position)

@@ -215,6 +215,19 @@ class Caught(Cheat):
         for _ in range(self.iterations):
             ask.gradient(x)
             yield pf.State(x)
+
+
+class Named(Cheat):
+    """Names the arguments of its oracle calls."""
+
+    requires = frozenset({"table", "difference"})
+
+    def run(self, ask, x, rng):
+        S, table = np.array([0, 1]), ask.table(x=x)
+        for _ in range(self.iterations):
+            g = ask.difference(S, y=0.9 * x, x=x) + table.replace(sample=S, x=x)
+            x = x - 1e-3 * (g + table.mean)
+            yield pf.State(x)
 '''
 
 
@@ -354,6 +367,20 @@ def test_a_method_that_asks_nothing_is_ended_by_the_clock(methods):
 def test_refusals_are_raised_where_the_method_is(methods):
     run = solve(tiny_logistic(), methods.Caught(iterations=3), isolated=True)
     assert (run.status, run.counts.fo) == ("finished", 3), run.stop_reason
+
+
+def test_arguments_of_oracles_may_be_named(methods):
+    usual = outcome(tiny_logistic(), methods.Named(iterations=3))
+    assert usual[0] == "finished"
+    assert outcome(tiny_logistic(), methods.Named(iterations=3), isolated=True) == usual
+
+
+def test_a_function_which_knows_the_problem_is_refused():
+    def method(ask, x, rng):
+        yield pf.State(x)
+
+    with pytest.raises(InputError, match="needs a class"):
+        pf.solve(tiny_logistic(), method, isolated=True)
 
 
 def test_what_cannot_be_sent_is_refused():
