@@ -51,17 +51,8 @@ class Ledger:
     """
 
     __slots__ = (
-        *(
-            "_timed_calls",
-            "deadline",
-            "end_reason",
-            "is_late",
-            "limits",
-            "overflowing",
-            "untimed_calls",
-            "seconds",
-        ),
-        "counts_array",
+        *("_timed_calls", "counts_array", "deadline", "end_reason", "is_late", "limits"),
+        *("overflowing", "seconds", "untimed_calls"),
     )
 
     def __init__(self, budget: Budget | None = None) -> None:

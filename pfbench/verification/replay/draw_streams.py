@@ -5,11 +5,15 @@ reveals a dependence between two batches of an iteration, a batch that is used t
 seed.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import combinations_with_replacement
+from math import comb, factorial, prod
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtr, bdtrc
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.verification.replay.draws import DrawLog, ResolvedDraws
@@ -29,23 +33,26 @@ from pfbench.verification.replay.replay_instances import (
 from pfbench.verification.statistics import LEVEL
 
 _STREAMS: tuple[Mapping[str, float], ...] = (
-    {"n": 500, "batch": 120, "iterations": 60},
+    {"n": 5, "batch": 1, "iterations": 2_500, "period": 6},
     {"n": 5, "batch": 5, "iterations": 500},
+    {"n": 500, "batch": 120, "iterations": 60},
     {"n": 16, "batch": 4, "iterations": 600, "period": 200},
     {"n": 10_007, "batch": 32, "iterations": 400},
     {"n": 200_003, "batch": 200, "iterations": 16},
-    {"n": 5, "batch": 1, "iterations": 2_500, "period": 6},
     {"n": 7, "batch": 5, "iterations": 3_000, "period": 9},
     {"n": 7, "batch": 2, "refresh": 0.3, "iterations": 6_500},
     {"n": 7, "batch": 2, "refresh": 0.002, "iterations": 5_000},
     {"n": 7, "batch": 2, "refresh": 0.41, "iterations": 3_000},
 )
-"""Sizes of the runs whose draws are tested, the quickest first, and at last those with a coin.
+"""Sizes of the runs whose draws are tested: first two with few outcomes, at last those with a coin.
 
 A long period shows batches that are drawn in advance and used again in one epoch.
 
 The inverse of the last probability of heads is far from an integer.
 """
+
+_MOST_OUTCOMES, _UNLIKELY = 1_000, 1e-6
+"""Largest number of outcomes that are enumerated; p-value, times it, of a frequency to show."""
 
 _SEEDS, _SHORT = 40, 12
 """Number and length of short runs with different seeds, which show if a seed is ignored."""
@@ -182,7 +189,32 @@ def _test_batches(draws: DrawLog, n: int, extra: str = "") -> DrawLawResult:
         if other is None:
             return DrawLawResult(p_value=of_first, law="without replacement")
         p_value = of_first
-    return _make_draw_law_result(draws, suspect, p_value, f"{{}}{extra}")
+    example = describe_most_deviating_outcome(batches, n) if suspect and not extra else extra
+    return _make_draw_law_result(draws, suspect, p_value, f"{{}}{example}")
+
+
+def describe_most_deviating_outcome(batches: Sequence[Integers], n: int) -> str:
+    """Return the observed and expected frequency of the indices that deviate most, as text.
+
+    Single indices are counted, and groups of as many indices as the first batch has, at least two.
+    Return "" if there are too many outcomes, or no frequency deviates significantly.
+    """
+    indices, best, text = np.concatenate(batches), (_UNLIKELY, 0.0), ""
+    for size in (1, max(2, len(batches[0]))):
+        groups = np.sort(indices[: len(indices) // size * size].reshape(-1, size)).tolist()
+        observed, N = Counter(map(tuple, groups)), len(groups)
+        outcomes = comb(n + size - 1, size)
+        for group in combinations_with_replacement(range(n * (outcomes <= _MOST_OUTCOMES)), size):
+            count = observed[group]
+            orders = prod(map(factorial, Counter(group).values()))
+            chance = factorial(size) / (orders * n**size)
+            tail = min(bdtr(count, N, chance), bdtrc(count - 1, N, chance))
+            rank = 2.0 * outcomes * tail, -abs(count - N * chance)
+            if rank < best:
+                best = rank
+                name = "indices" if size == 1 else f"groups of {size} indices"
+                text = f": of {N:,} {name}, {count} are {[*group]}, expected {N * chance:.4g}"
+    return text
 
 
 def _shows_draws_without_replacement(batches: Sequence[Integers], n: int) -> bool:
@@ -225,7 +257,10 @@ def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResu
     """Test coin flips: frequency of heads, waiting times, and repeated sequences."""
     fell = [int(heads) for _, heads in coins]
     suspect, p_value = find_choice_rejection_and_p_value(
-        "the coin has another probability of heads", fell, (1.0 - chance, chance)
+        f"the coin has another probability of heads: {sum(fell)} heads in {len(fell):,}, expected "
+        f"{chance * len(fell):.4g}",
+        fell,
+        (1.0 - chance, chance),
     )
     if suspect is None:
         log_chances = np.full(len(fell), np.log(max(chance, 1.0 - chance)))
@@ -242,11 +277,12 @@ def _test_picks(picks: Sequence[tuple[int, int]], count: int) -> DrawLawResult:
         chosen,
         (1.0 / count,) * count,
     )
+    singles = [np.array([number]) for number in chosen]
     if suspect is None:
-        singles = [np.array([number]) for number in chosen]
         suspect, of_singles = find_first_rejection_and_p_value(singles, count)
         p_value = min(p_value, of_singles)
-    return _make_draw_law_result(picks, suspect, p_value)
+    example = describe_most_deviating_outcome(singles, count) if suspect else ""
+    return _make_draw_law_result(picks, suspect, p_value, f"{{}}{example}")
 
 
 def map_to_uniform_indices(batch: Integers, chances: Floats, seed: int) -> Integers:

@@ -167,12 +167,8 @@ def _find_group_of_output(
         points, weights = [transcript.states[-1].x], np.ones(1)
     else:
         points = [transcript.estimate_point(t) for t in range(T)]
-        weights = np.array(
-            [
-                reference_method.output_weight(t + 1.0) if law == "weighted" else 1.0
-                for t in range(T)
-            ]
-        )
+        weight = reference_method.output_weight if law == "weighted" else lambda t: 1.0
+        weights = np.array([weight(t + 1.0) for t in range(T)])
     limit = VALUE_TOLERANCE * transcript.max_point_entry
     same = np.flatnonzero([float(np.abs(point - output).max()) <= limit for point in points])
     if not same.size:

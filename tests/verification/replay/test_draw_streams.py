@@ -59,3 +59,20 @@ def test_a_difference_over_all_components_is_read_as_tails():
     assert found.verdict == "violated"
     assert "difference of components [0, 1]" in found.reason
     assert "coin tails at t=1" in found.reason
+
+
+def test_of_rejected_draws_the_most_deviating_outcome_is_shown_and_its_frequencies():
+    drawn = np.random.default_rng(0).integers(5, size=1_200)
+    counts = np.bincount(drawn[:600])
+    most = counts.argmax()
+    for indices, shown in (
+        (drawn, ""),
+        (drawn % 4, "of 1,200 indices, 0 are [4], expected 240"),
+        (
+            np.repeat(drawn[:600], 2),
+            f"of 600 groups of 2 indices, {counts[most]} are [{most}, {most}], expected 24",
+        ),
+    ):
+        log = ResolvedDraws(batches=[(t, indices[t : t + 1]) for t in range(1_200)])
+        found = examine_draw_law([log], 5, None)
+        assert found.violation.partition(": ")[2] == shown

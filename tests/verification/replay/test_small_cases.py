@@ -151,7 +151,7 @@ def test_one_query_more_late_in_a_run_is_named_with_the_query_before_it():
 
 def test_draws_are_not_tested_further_once_a_run_differs():
     found = judge(CLAIMS["methods-law-svfw"], Subject(Stale))
-    assert (found.verdict, found.max_sizes["T"]) == ("inconclusive", 60)
+    assert (found.verdict, found.max_sizes["T"]) == ("inconclusive", 2_500)
     assert "the draws are not tested, as a run differs" in found.reason
 
 
