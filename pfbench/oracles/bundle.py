@@ -50,13 +50,7 @@ class Oracles:
     """
 
     __slots__ = (
-        "D",
-        "_backend",
-        "_charge",
-        "_checks",
-        "_ledger",
-        "_unconstrained",
-        "_untimed_calls",
+        *("D", "_backend", "_charge", "_checks", "_ledger", "_unconstrained", "_untimed_calls"),
         "n",
     )
 

@@ -267,11 +267,10 @@ class RunProgress:
         try:
             state = next(self.steps.states)
         except StopIteration:
-            if ended := self._find_limit_ending():  # whose exception the algorithm caught
-                return ended
-            if self.iterations == 0:
-                return Status.ERROR, "the algorithm yielded no State"
-            return Status.FINISHED, Status.FINISHED.end_reason
+            finished = Status.FINISHED, Status.FINISHED.end_reason
+            empty = Status.ERROR, "the algorithm yielded no State"
+            # The algorithm may have caught the exception of a limit.
+            return self._find_limit_ending() or (finished if self.iterations else empty)
         except BudgetExhausted:
             return self._budget_ending()
         except TimeLimitReached:

@@ -256,12 +256,9 @@ def _test_subsets(subsets: DrawLog, n: int) -> DrawLawResult:
 def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResult:
     """Test coin flips: frequency of heads, waiting times, and repeated sequences."""
     fell = [int(heads) for _, heads in coins]
-    suspect, p_value = find_choice_rejection_and_p_value(
-        f"the coin has another probability of heads: {sum(fell)} heads in {len(fell):,}, expected "
-        f"{chance * len(fell):.4g}",
-        fell,
-        (1.0 - chance, chance),
-    )
+    frequency = f"{sum(fell)} in {len(fell):,} flips, expected {chance * len(fell):.4g}"
+    words = f"the coin has another probability of heads: {frequency}"
+    suspect, p_value = find_choice_rejection_and_p_value(words, fell, (1.0 - chance, chance))
     if suspect is None:
         log_chances = np.full(len(fell), np.log(max(chance, 1.0 - chance)))
         end, _ = find_repeated_sequence_and_p_value(fell, log_chances)
@@ -272,11 +269,8 @@ def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResu
 
 def _test_picks(picks: Sequence[tuple[int, int]], count: int) -> DrawLawResult:
     chosen = [number for _, number in picks]
-    suspect, p_value = find_choice_rejection_and_p_value(
-        "the method continues from points that are not drawn uniformly",
-        chosen,
-        (1.0 / count,) * count,
-    )
+    words = "the method continues from points that are not drawn uniformly"
+    suspect, p_value = find_choice_rejection_and_p_value(words, chosen, (1.0 / count,) * count)
     singles = [np.array([number]) for number in chosen]
     if suspect is None:
         suspect, of_singles = find_first_rejection_and_p_value(singles, count)

@@ -86,51 +86,38 @@ def find_first_rejection_and_p_value(
     batch_of = np.repeat(np.arange(len(batches)), np.diff(ends, prepend=0))
     window = np.arange(len(sample)) - max(1, n // 10)
     started = np.concatenate([[0], ends[:-1]])[batch_of]
-    bins, bits, shares = _bin_numbers(sample, n), sample % _BINS, _bin_chances(n)
+    bins, shares = _bin_numbers(sample, n), _bin_chances(n)
     part_of = batch_of * _PARTS // len(batches)
     ended = (batch_of + 1) * _PARTS // len(batches) > part_of
-    by_part = _log_mean_e_value_over_batches(
-        _log_batch_bets(_bin_numbers(sample, n, _FEW), part_of, _bin_chances(n, _FEW))
-    )
+    by_part = _log_batch_bets(_bin_numbers(sample, n, _FEW), part_of, _bin_chances(n, _FEW))
+    after_part = np.concatenate([[0.0], _log_mean_e_value_over_batches(by_part)])
+    differences = _log_bin_bets(_bin_numbers(np.diff(sample) % n, n), shares)
+    in_batch = _log_bets_on_repeats_in_window(sample, started, n)
     earlier = _log_bets_on_repeats_in_window(sample, window, n)
     largest = np.maximum(earlier[-_STARTS], _LEAST)  # of the ratios
     bincount = np.asarray(np.bincount(batch_of, largest), dtype=np.float64)
     everywhere = "is not uniform over all components"
-    last_bits = "is not uniform in its last bits"
     repeats = "repeats earlier ones unlike independent draws"
-    tests = (
-        (everywhere, _log_mean_e_process(_log_bin_bets(bins, shares))),
-        (
-            everywhere,
-            _log_mean_e_value_over_batches(_log_batch_bets(bins, batch_of, shares))[batch_of],
-        ),
-        (everywhere, np.concatenate([[0.0], by_part])[part_of + ended]),
-        (last_bits, _log_mean_e_process(_log_bin_bets(bits, _residue_chances(n)))),
-        (
-            last_bits,
-            _log_mean_e_value_over_batches(_log_batch_bets(bits, batch_of, _residue_chances(n)))[
-                batch_of
-            ],
-        ),
-        (
-            "depends on the preceding one",
-            _log_mean_e_process(
-                _log_bin_bets(_bin_numbers(np.diff(sample) % n, n), shares), leading_zeros=1
-            ),
-        ),
-        (
-            "repeats in its batch unlike independent draws",
-            _log_mean_e_process(_log_bets_on_repeats_in_window(sample, started, n)),
-        ),
+    tests = [(everywhere, after_part[part_of + ended])]
+    for subject, values, chances in (
+        (everywhere, bins, shares),
+        ("is not uniform in its last bits", sample % _BINS, _residue_chances(n)),
+    ):
+        by_batch = _log_batch_bets(values, batch_of, chances)
+        tests += [
+            (subject, _log_mean_e_process(_log_bin_bets(values, chances))),
+            (subject, _log_mean_e_value_over_batches(by_batch)[batch_of]),
+        ]
+    tests += [
+        ("depends on the preceding one", _log_mean_e_process(differences, leading_zeros=1)),
+        ("repeats in its batch unlike independent draws", _log_mean_e_process(in_batch)),
         (repeats, _log_mean_e_process(earlier)),
         (repeats, _log_mean_e_value_over_batches(bincount)[batch_of]),
-    )
+    ]
     by_draw = [(subject, *_first_rejection_index_and_p_value(logs)) for subject, logs in tests]
     by_draw.append(("is no longer drawn", *_find_absence_rejection_and_p_value(sample, n)))
     image = "comes with its image n - 1 - i more or less often than independent draws do"
-    by_draw.extend(
-        (image, *mirror_bet) for mirror_bet in _iterate_antithetic_tests(sample, batch_of, n)
-    )
+    by_draw += [(image, *bet) for bet in _iterate_antithetic_tests(sample, batch_of, n)]
     suspects = [
         Rejection(f"an index {subject}", int(batch_of[position]))
         for subject, position, _ in by_draw

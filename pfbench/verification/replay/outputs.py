@@ -103,10 +103,8 @@ def _describe_weight_difference(weight: Any, right: Any) -> str:
         for k in (*range(1, 60), *range(60, _HORIZON, 7)):
             ratio = float(weight(k)) / first * expected / float(right(k))
             if not abs(ratio - 1.0) <= VALUE_TOLERANCE:
-                return (
-                    f"iteration {k}: its weight in the draw of the output is {ratio:.6g} times "
-                    "the reference's"
-                )
+                times = f"{ratio:.6g} times the reference's"
+                return f"iteration {k}: its weight in the draw of the output is {times}"
     except Exception as error:  # user code
         raise MethodFailed(f"output_weight raised {type(error).__name__}: {error}") from error
     return ""
@@ -125,22 +123,17 @@ def _decide_reported_output_law(trial: Trial, method: Any, first: Any) -> Decisi
         own = _output_of_last_state(case.record(right))
         options = dict.fromkeys((getattr(algorithm, "output", right.output), right.output))
         locations: dict[str, list[int]] = {output: [] for output in options}
-        rng = trial.rng(f"output {T}")
+        rng, parts = trial.rng(f"output {T}"), min(T, _PARTS)
         for seed in trial.seeds(runs, f"output {T}"):
             transcript = case.record(algorithm, seed=seed, subject=trial.subject)
             output = _output_of_last_state(transcript)
             if output is None or own is not None or transcript.error is not None:
                 return None
             for law, location in locations.items():
-                location.append(
-                    _find_group_of_output(transcript, output, law, right, min(T, _PARTS), rng)
-                )
-        parts = min(T, _PARTS)
+                location.append(_find_group_of_output(transcript, output, law, right, parts, rng))
         results = [decide_uniform(results, parts) for results in locations.values()]
-        best = max(
-            results,
-            key=lambda decision: ("violated", "inconclusive", "holds").index(decision.verdict),
-        )
+        order = ("violated", "inconclusive", "holds")
+        best = max(results, key=lambda decision: order.index(decision.verdict))
         if best.verdict == Verdict.VIOLATED:
             words = f"{case}: the reported output has another distribution than the reference's"
             return Decision("violated", f"{words} (repeat: {trial.command}).", {}, best.p_value)

@@ -133,11 +133,10 @@ def _decide_draw_law(
     if law.law and _documents_draws_with_replacement(comparison.method):
         words = words or f"the batches are drawn {law.law}, the source's with replacement"
     if words:
-        seeds = ", ".join(map(str, comparison.trial.seeds(len(logs), "draws")[:3]))
-        seeds += ", ..." if len(logs) > 3 else ""
-        words += f" (seed {seeds}; repeat: {comparison.trial.command})"
-        reason = f"iteration {law.step}: {words}."
-        return Decision("violated", reason, {}, law.p_value)
+        seeds = comparison.trial.seeds(len(logs), "draws")
+        runs = f"seed {seeds[0]}{' and others' if len(seeds) > 1 else ''}"
+        words += f" ({runs}; repeat: {comparison.trial.command})"
+        return Decision("violated", f"iteration {law.step}: {words}.", {}, law.p_value)
     comparison.notes += [f"the batches are drawn {law.law}"] if law.law else []
     if law.p_value <= doubtful:
         return Decision("inconclusive", "The drawn indices look dependent.", {}, law.p_value)
