@@ -246,8 +246,10 @@ def list_unset_parameters(algorithm: Any, values: Collection[str]) -> list[str]:
 
 def make_unset_parameters_error(names: Collection[str]) -> NotTestable:
     """Return the error for a method that requires parameters to which a check gives no value."""
-    text = ", ".join(names)
-    return NotTestable(f"the method requires {text}, which the check does not set: add a default")
+    return NotTestable(
+        f"the method requires {', '.join(names)}, which the check does not set: add a default, or "
+        "parameters= in your claim"
+    )
 
 
 def select_accepted(

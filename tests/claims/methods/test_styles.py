@@ -161,7 +161,7 @@ def test_options_without_a_parameter_that_the_method_needs_are_left_out_and_name
     for claim in ("methods-run-frank-wolfe", "jaggi2013-thm1"):
         found = judge(CLAIMS[claim], Subject(NeedsMore))
         assert found.verdict == "inconclusive"
-        assert "more, which the check does not set: add a default." in found.reason
+        assert "more, which the check does not set: add a default" in found.reason
 
 
 class Unnamed(OpenLoopOnly):
