@@ -34,7 +34,7 @@ class _Search(NamedTuple):
 
 
 def _list_finished_tunings(study: Study, labels: Collection[str] | None = None) -> list[_Search]:
-    """Return the finished parameter searches.
+    """Return the finished parameter searches, without those of which each run was refused.
 
     If `labels` is given, only the searches of methods with these tuned labels are returned.
     """
@@ -44,6 +44,7 @@ def _list_finished_tunings(study: Study, labels: Collection[str] | None = None) 
         for problem, method, setting in (study.iterate_tuned_methods() if study.tune else ())
         if labels is None or method.tuned_label in labels
         if (choice := choices.get(choice_key(problem.selector, method.selector, setting.values)))
+        if any(trial.total_calls or any(trial.hits) for trial in choice.trials)
         for title in [", ".join(filter(None, (problem.label, setting.title)))]
     ]
 
@@ -51,7 +52,7 @@ def _list_finished_tunings(study: Study, labels: Collection[str] | None = None) 
 def sentences_on_how_tuned(study: Study) -> list[str]:
     """Return sentences on how the methods were tuned; empty if none was."""
     tune, searches = study.tune, _list_finished_tunings(study)
-    if tune is None or not study.choices:
+    if tune is None or not searches:
         return []
     counts = [len(search.choice.trials) for search in searches]
     first = [len(s.choice.trials) - len(s.choice.points_beyond) for s in searches]
@@ -65,8 +66,9 @@ def sentences_on_how_tuned(study: Study) -> list[str]:
         extra = pluralize(excess, "trial")
         further = f", and {extra} one step beyond grids with a choice at their end"
     kind, calls = tune.count.upper(), sum(search.total_calls for search in searches)
+    methods = {search.method.tuned_label for search in searches}
     return [
-        f"{pluralize(len(tune.methods), 'method')} tuned, {pluralize(tune.trials, 'trial')} each "
+        f"{pluralize(len(methods), 'method')} tuned, {pluralize(tune.trials, 'trial')} each "
         f"on each problem{less}, {pluralize(len(tune.seeds), 'seed')} a trial{further}: "
         f"{pluralize(sum(counts), 'trial')} of {format_integer(calls)} {kind} in all. The fewest "
         f"expected {kind} to {_describe_targets(tune)} decide, and the chosen parameters are run "

@@ -310,13 +310,15 @@ def tuned(*groups):
     """A study in which a and b stand as stated and tuned."""
     made = results(*groups)
     study = made.study
-    methods = tuple(TunedMethod(label, f"{label}[x={{x}}]", {"x": [1, 2]}) for label in "ab")
+    methods = tuple(TunedMethod(label, f"{label}[x={{x}}]", {"x": [1, 2]}) for label in "abc")
     tune = TuningPlan(methods, 2, (100,), study.targets[-1:], "sfo")
     trials = (
         TuningTrial({"x": 1}, (1,), (50.0,), (1.0,)),
         TuningTrial({"x": 2}, (0,), (math.inf,), (2.0,)),
     )
-    choices = tuple(TuningChoice("p", method.selector, {}, trials) for method in methods)
+    choices = tuple(TuningChoice("p", method.selector, {}, trials) for method in methods[:2])
+    refused = (TuningTrial({"x": 1}, (0,), (math.inf,), (math.inf,)),)
+    choices += (TuningChoice("p", methods[2].selector, {}, refused),)
     object.__setattr__(study, "tune", tune)
     object.__setattr__(study, "choices", choices)
     return made
