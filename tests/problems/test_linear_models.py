@@ -13,11 +13,9 @@ from linear_reference import DOMAINS, MODELS, RADIUS, Plain, elsewhere, model
 from numpy.testing import assert_allclose
 
 import pfbench as pf
-from pfbench.algorithms import ALGORITHMS
-from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.errors import InputError
 from pfbench.problems import linear_models
 from pfbench.problems.row_data import draw_synthetic_rows
-from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Ball, L1Penalty, WholeSpace
 
 LOSS = pytest.mark.parametrize("name", MODELS)
@@ -268,13 +266,6 @@ def test_large_least_squares_are_left_alone(monkeypatch):
 # --- what is refused ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("labels", [[0.0, 1.0], [1.0, 2.0], [-1.0, 0.5]])
-def test_labels_of_a_logistic_problem_are_signs(labels):
-    with pytest.raises(InputError, match=r"\+1 or -1") as error:
-        MODELS["nonconvex-logistic"](np.eye(2), np.array(labels), WholeSpace(2))
-    assert_one_sentence(error)
-
-
 @LOSS
 def test_a_set_and_a_penalty_together_are_refused(name):
     with pytest.raises(InputError, match="not both") as error:
@@ -283,27 +274,6 @@ def test_a_set_and_a_penalty_together_are_refused(name):
     with pytest.raises(InputError, match="are mutually exclusive") as error:
         pf.problem(name, source="synthetic", rows=9, columns=2, set="l1", penalty="l1")
     assert_one_sentence(error)
-
-
-METHODS = {
-    "frank-wolfe": {"iterations": 3, "step": "open-loop"},
-    "svrg": {"iterations": 3, "step": 0.1, "batch": 2, "period": 2},
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "domain", "words"),
-    [
-        ("frank-wolfe", "none", "feasible set"),
-        ("frank-wolfe", "penalty", "feasible set"),
-        ("svrg", "set", "set"),
-        ("svrg", "penalty", "penalty"),
-    ],
-)
-def test_a_method_is_refused_where_its_oracle_is_missing(name, domain, words):
-    with pytest.raises(RefusedError) as error:
-        solve(model("robust-regression", domain), ALGORITHMS[name](**METHODS[name]))
-    assert_one_sentence(error, name, words)
 
 
 # --- synthetic rows -------------------------------------------------------------------------------

@@ -13,13 +13,11 @@ from helpers import assert_one_sentence, reference_of, tiny_multiclass, tiny_mul
 from numpy.testing import assert_allclose, assert_array_equal
 
 import pfbench as pf
-from pfbench.algorithms import algorithm
-from pfbench.base.errors import InputError, RefusedError
-from pfbench.problems import class_data, class_models, matrix_models, moments
+from pfbench.base.errors import InputError
+from pfbench.problems import class_data, class_models, matrix_models
 from pfbench.problems.catalogue import PROBLEMS
 from pfbench.problems.class_models import MulticlassLogistic, MultitaskSigmoid
 from pfbench.problems.data.loading import ClassificationData, load_multiclass
-from pfbench.runs.loop.solve import solve
 from pfbench.sets import NuclearBall
 
 PAIR = pytest.mark.parametrize("make", [tiny_multiclass, tiny_multitask])
@@ -176,12 +174,6 @@ def test_the_multiclass_problem_lies_above_its_tangents_and_the_multitask_does_n
     assert least_excess(tiny_multitask(seed)) < -1e-3
 
 
-@PAIR
-def test_an_algorithm_without_a_set_is_refused(make):
-    with pytest.raises(RefusedError, match="it has a feasible set"):
-        solve(make(), algorithm("svrg", iterations=3, step=0.1, batch=1, period=2))
-
-
 def test_a_projection_of_a_huge_matrix_is_refused_before_the_run():
     ball = NuclearBall((2001, 2000))
     wide = MulticlassLogistic(np.ones((1, 2001)), np.array([0]), ball, classes=2000)
@@ -205,16 +197,6 @@ def test_constants_of_tasks_are_those_of_the_worst_task():
     # One task with all rows would be larger: the blocks matter.
     whole = np.linalg.eigvalsh(reference.A.T @ reference.A / 12.0)[-1]
     assert whole > 1.1 * top
-
-
-@pytest.mark.parametrize("shape", [(9, 4), (4, 9), (1, 3), (3, 1)])
-def test_the_moment_norm_is_that_of_dense_and_sparse_rows(shape):
-    rng = np.random.default_rng(0)
-    A, weights = rng.standard_normal(shape), rng.random(shape[0])
-    exact = np.linalg.eigvalsh((A.T * weights) @ A)[-1]
-    for rows in (A, scipy.sparse.csr_array(A)):
-        found = moments.eigenvalue_upper_bound(rows, weights)
-        assert exact * (1.0 - 1e-14) <= found <= exact * (1.0 + 1e-11)
 
 
 # --- sources --------------------------------------------------------------------------------------
