@@ -1,12 +1,12 @@
-"""SAGA with weights: means, worst states, and radii of its steps, against definitions."""
+"""SAGA with weights, and SAG: means, worst states and radii of steps, against definitions."""
 
 import numpy as np
 import pytest
 from judging import trial
 
-import pfbench as pf
 from pfbench.claims.catalogue import MUTANTS
 from pfbench.claims.defazio2014 import saga_with_weights as paper
+from pfbench.claims.schmidt2017 import theorem1
 from pfbench.verification.instruments.weighted_rows import WeightedRows
 from pfbench.verification.trial import Trial
 
@@ -82,44 +82,63 @@ def test_theorem_1_is_the_same_for_one_draw_and_for_two(n, mu, ratio):
     assert paper.max_energy_ratio(trial(paper.THEOREM), problem) == pytest.approx(worst)
 
 
-class OneDraw(pf.Algorithm):
-    """SAGA of the source: the entry of the drawn component is replaced."""
-
-    name = "one-draw"
-    source = "Defazio, Bach, Lacoste-Julien 2014"
-    requires = frozenset({"table", "smooth"})
-
-    def __init__(self, step, **rest):
-        self.step = step
-
-    def run(self, ask, x, rng):
-        table, i = ask.table(x), rng.integers(ask.n, size=1)
-        mean = table.mean
-        g = mean + table.replace(i, x)
-        yield pf.State(x - self.step * g, x, g)
-
-
-RADII = {
-    None: {1.0: 0.914, 3.0: 0.895, 5.0: 0.897, 10.0: 0.902, 50.0: 0.914},
-    OneDraw: {1.0: 0.921, 3.0: 0.906, 5.0: 0.917, 10.0: 0.936, 50.0: 0.959},
-}
-"""Mean-square radii with the step 1/(2 max w_i L_i), by method and weight."""
-
-WITHOUT_WEIGHTS = {
-    None: {1.0: 0.914, 3.0: 0.948, 5.0: 1.057, 10.0: 2.463, 50.0: 72.90},
-    OneDraw: {1.0: 0.921, 3.0: 0.991, 5.0: 1.301, 10.0: 3.437, 50.0: 77.73},
-}
-"""The same with the step 1/(2 max L_i)."""
-
-
-@pytest.mark.parametrize("method", [None, OneDraw], ids=["two draws", "one draw"])
 @pytest.mark.parametrize(
-    "weight", [1.0, *(pytest.param(one, marks=pytest.mark.long) for one in (5.0, 50.0))]
+    ("weight", "radius", "without"),
+    [
+        (1.0, 0.914, 0.914),
+        *(
+            pytest.param(*one, marks=pytest.mark.long)
+            for one in ((5.0, 0.897, 1.057), (50.0, 0.914, 72.90))
+        ),
+    ],
 )
-def test_radii_with_and_without_weights(method, weight):
+def test_radii_of_steps_with_and_without_weights(weight, radius, without):
+    """Mean-square radii with the steps 1/(2 max w_i L_i) and 1/(2 max L_i)."""
     problem = paper.make_first_row(8, 1.0, weight)
-    oracles = MUTANTS["saga-step-without-weights"].subject.oracles
-    for radii, wrap in ((RADII, None), (WITHOUT_WEIGHTS, oracles)):
-        test = Trial(paper.HEAVY, type(MUTANTS["saga-step-without-weights"].subject)(method, wrap))
-        radius = paper.second_moment_spectral_radius(test, problem)
-        assert radius == pytest.approx(radii[method][weight], rel=1e-3)
+    for test, expected in (
+        (trial(paper.HEAVY), radius),
+        (faulty(paper.HEAVY, "saga-step-without-weights"), without),
+    ):
+        found = paper.second_moment_spectral_radius(test, problem)
+        assert found == pytest.approx(expected, rel=1e-3)
+
+
+# --- schmidt2017 ----------------------------------------------------------------------------------
+
+
+def step_maps(a, gamma):
+    """Return the maps of a step on (x, phi): an entry is replaced, then x moves by the mean."""
+    n = len(a)
+    for i in range(n):
+        B = np.eye(n + 1)
+        B[1 + i] = np.eye(n + 1)[0]
+        mean = np.append(0.0, a / n) @ B
+        B[0] -= gamma * mean
+        yield B
+
+
+@pytest.mark.parametrize(("n", "mu", "radius"), [(5, 0.05, 0.940), (5, 0.9, 0.853)])
+def test_the_radius_is_that_of_the_definition(n, mu, radius):
+    problem = theorem1.make_rows(n, mu)
+    a = problem.component_smoothness()
+    square = sum(np.kron(B, B) for B in step_maps(a, 1.0 / 16.0)) / n
+    expected = np.abs(np.linalg.eigvals(square)).max()
+    rate = 1.0 - min(a.mean() / 16.0, 1.0 / (8.0 * n))
+    assert expected == pytest.approx(radius, abs=1e-3)
+    assert theorem1.spectral_radius_ratio(trial(theorem1.RADIUS), problem) * rate == pytest.approx(
+        expected
+    )
+
+
+def test_the_expected_excess_is_that_of_all_draws():
+    """E F(x_k) by all 2^k sequences of draws, k <= 8."""
+    a, gamma = np.array([1.0, 0.05]), 1.0 / 16.0
+    states, ratios = [np.array([1.0, 0.0, 0.0])], []
+    bound = a.mean() / 2.0 + 4.0 / 2.0
+    for _ in range(8):
+        states = [B @ z for z in states for B in step_maps(a, gamma)]
+        bound *= 1.0 - min(a.mean() / 16.0, 1.0 / 16.0)
+        ratios.append(a.mean() / 2.0 * np.mean([z[0] ** 2 for z in states]) / bound)
+    measured = theorem1.max_excess_ratio(trial(theorem1.THEOREM), theorem1.make_rows(2, 0.05))
+    assert measured == pytest.approx(max(ratios))
+    assert measured == pytest.approx(0.116, abs=1e-3)
