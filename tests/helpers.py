@@ -7,9 +7,11 @@ against them is a test against the definition.
 import math
 import re
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 from chain_reference import HardReference
 
 from pfbench.points import FactoredMatrix, Pattern, RankOne
@@ -415,6 +417,14 @@ def assert_one_sentence(error, *words):
     assert "\n" not in message
     for word in words:
         assert word in message, f"{word!r} is not named in: {message}"
+
+
+@contextmanager
+def refused(kind, *words):
+    """What is done raises this kind of error, with one sentence that names these words."""
+    with pytest.raises(kind) as error:
+        yield
+    assert_one_sentence(error, *words)
 
 
 def acting():

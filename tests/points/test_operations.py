@@ -4,14 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import (
-    as_matrix,
-    assert_one_sentence,
-    on_pattern,
-    random_pattern,
-    random_point,
-    random_vertex,
-)
+from helpers import as_matrix, on_pattern, random_pattern, random_point, random_vertex, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -376,6 +369,5 @@ def test_a_small_pattern_stays_in_one_piece():
     ],
 )
 def test_bad_positions_are_refused_in_one_sentence(rows, columns, words):
-    with pytest.raises(InputError) as error:
+    with refused(InputError, *words):
         Pattern.from_coordinates(rows, columns, (3, 2))
-    assert_one_sentence(error, *words)
