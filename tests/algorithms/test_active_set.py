@@ -46,14 +46,6 @@ def test_it_is_linear_where_frank_wolfe_is_not(name, make, seed):
 
 
 @by_name
-def test_it_stays_in_the_set_and_ends_where_the_gap_is_0(name):
-    problem = pf.problem("log-cosh", source="synthetic", rows=30, columns=4, set="l1", radius=1)
-    run = pf.solve(problem, pf.algorithm(name, iterations=400), measures=("fw_gap",))
-    assert run.status == "finished"
-    assert run.final["fw_gap"] < 1e-9
-
-
-@by_name
 def test_it_runs_on_matrices(name):
     """|X - B|^2/2 over doubly stochastic matrices."""
     B, over = np.random.default_rng(0).random((4, 4)), BirkhoffPolytope(4)

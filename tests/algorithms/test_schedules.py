@@ -6,14 +6,12 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from both_kinds import small
 from linear_reference import model
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
 from pfbench.base.errors import RefusedError
-from pfbench.runs.loop.solve import solve
 from pfbench.verification.schedule_homogeneity import USUAL
 
 NFWU = ["nfwu-sg", "nfwu-svrg", "nfwu-spiderg", "nfwu-casvrg", "nfwu-caspiderg"]
@@ -137,45 +135,6 @@ def test_a_table_of_zeros_has_no_schedule():
         ALGORITHMS["zerosarah"].theory(0.1, USUAL[0], table="zero")
 
 
-# --- Frank-Wolfe along estimates without epochs: leading terms ------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "cost"), [("nfwu-page", 5.66), ("nfwu-lsvrg", 4.76), ("nfwu-storm", 16.0)]
-)
-def test_the_leading_cost_of_a_normalised_update(name, cost):
-    """SFO a step over sqrt n, n^(2/3), sigma/epsilon."""
-    n, epsilon = 10**12, 1e-7
-    constants = Constants(n=n, L_f=1.0, L_ms=1.0, D=1.0, delta=1.0, sigma2=1.0)
-    a = ALGORITHMS[name].theory(epsilon, constants)
-    if name == "nfwu-storm":
-        assert 2 * a.batch * epsilon == pytest.approx(cost, rel=1e-3)
-        return
-    power = {"nfwu-page": 1 / 2, "nfwu-lsvrg": 2 / 3}[name]
-    step = a.refresh * n + 2 * a.batch * (1 - a.refresh)
-    assert step / n**power == pytest.approx(cost, rel=2e-3)
-
-
-def test_the_leading_length_of_storm_is_that_of_a_cube():
-    constants = Constants(n=9, L_f=2.0, L_ms=2.0, D=3.0, delta=1.5, sigma2=4.0)
-    a = ALGORITHMS["storm-fw"].theory(1e-3, constants)
-    leading = 27 / 2 * 2.0 * 2.0 * 3.0**3 * 1.5 / 1e-9
-    assert a.iterations == pytest.approx(leading, rel=1e-3)
-
-
-def bias(most):
-    """The largest (t+1)^(1/3) S_t of S_t = (1 - alpha_t)(S_{t-1} + gamma_{t-1}), L_f D = 1."""
-    S, largest = 0.0, 0.0
-    for t in range(1, most):
-        S = (1 - (t + 1) ** (-2 / 3)) * (S + 2 / (t + 1))
-        largest = max(largest, S * (t + 1) ** (1 / 3))
-    return largest
-
-
-def test_the_bias_of_momentum_is_below_its_constant():
-    assert 2.0 < bias(20_000) < 2.06
-
-
 # --- sfw, svfw, sagafw against Reddi et al. 2016, algorithms 2 to 4 -------------------------------
 
 SAMPLED = ("sfw", "svfw", "sagafw")
@@ -195,12 +154,3 @@ def test_a_schedule_whose_best_step_exceeds_1_takes_more_iterations(name):
         chosen = ALGORITHMS[name].theory(1e9, exact)
         assert 0.999999 < chosen.step <= 1.0
         assert chosen.iterations == k
-
-
-@by_sampled
-def test_the_output_is_uniform_among_the_points_before_each_step(name):
-    """The last x is never the output; the first is, with one iteration."""
-    problem = small("logistic")
-    sizes = {"batch": 3, "period": 4} if name == "svfw" else {"batch": 3}
-    result = solve(problem, algorithm(name, iterations=1, step=0.11, **sizes))
-    assert np.array_equal(result.x, problem.start())

@@ -1,6 +1,5 @@
 """The sliding methods against qu2018 and li2019 (their algorithms), by their references."""
 
-from itertools import product
 from math import inf
 
 import numpy as np
@@ -80,13 +79,6 @@ def test_output_weights_are_k_times_k_plus_1():
 
 
 # --- CGS and STORC --------------------------------------------------------------------------------
-
-
-def test_tolerances_of_cgs():
-    """eta_{t,k} = 8 L delta0 2^-t/(sigma_hat N k)."""
-    chosen = ALGORITHMS["cgs"](restarts=3, period=7, smoothness=2.0, curvature=0.5, delta=0.75)
-    for t, k in product((1, 2, 3), (1, 4, 7)):
-        assert chosen.eta(t, k) == pytest.approx(8 * 2 * 0.75 * 2.0**-t / (0.5 * 7 * k), rel=1e-14)
 
 
 @pytest.mark.parametrize("name", ["cgs", "storc"])

@@ -325,13 +325,15 @@ def walk(problem, weights, seed=0):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("S", "n"), [(3, 11), (1, 5), (9, 5)])
 def test_estimates_equal_the_definition(kind, S, n):
-    """I first, then J; the table moves at the old x, each distinct j once."""
+    """I first, then J; the table moves at the old x, each distinct j once, at n + 2 S t SFO."""
     problem, T = small(kind, n), 9
-    P, ask = reference_of(problem), asking(problem)[0]
+    P, (ask, ledger) = reference_of(problem), asking(problem)
     rng, stream = np.random.default_rng(3), np.random.default_rng(3)
     estimate, a = SAGA(S).start(ask, stream), None
-    for x in walk(problem, np.linspace(0.1, 0.4, T)):
+    for t, x in enumerate(walk(problem, np.linspace(0.1, 0.4, T)), start=1):
         g, fresh = np.array(estimate(x)), P.component_gradients(dense(x))
+        counts = ledger.counts().as_dict()
+        assert counts == dict.fromkeys(counts, 0) | {"sfo": n + 2 * S * t}
         a = fresh.copy() if a is None else a
         I, J = rng.integers(n, size=S), rng.integers(n, size=S)  # noqa: E741
         expected = sum(fresh[i] - a[i] for i in I) / S + sum(a) / n
@@ -356,19 +358,6 @@ def test_sag_is_the_mean_of_the_newest_gradients(kind, S, n):
         assert_allclose(np.array(g), a.mean(axis=0), rtol=0, atol=1e-12)
         counts = ledger.counts().as_dict()
         assert counts == dict.fromkeys(counts, 0) | {"sfo": n + S * t}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("S", "T"), [(3, 7), (9, 5), (1, 1)])
-def test_counts(kind, S, T):
-    """n to fill the table, then 2 S an iteration, with multiplicity."""
-    problem = small(kind, 5)
-    ask, ledger = asking(problem)
-    estimate = SAGA(S).start(ask, np.random.default_rng(0))
-    for t, x in enumerate(walk(problem, [0.2] * T), start=1):
-        estimate(x)
-        counts = ledger.counts().as_dict()
-        assert counts == dict.fromkeys(counts, 0) | {"sfo": 5 + 2 * S * t}
 
 
 # --- the table ------------------------------------------------------------------------------------
