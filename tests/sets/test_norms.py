@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from helpers import assert_one_sentence
+from helpers import assert_one_sentence, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -217,17 +217,15 @@ def test_what_is_not_finite_is_divergence(name, bad):
 @every_penalty
 @pytest.mark.parametrize("t", [-1.0, np.nan, np.inf])
 def test_a_bad_step_is_refused_in_one_sentence(name, t):
-    with pytest.raises(InputError) as error:
+    with refused(InputError, f"t={t}"):
         PENALTIES[name](1.0).prox(shaped(name, np.zeros(6)), t)
-    assert_one_sentence(error, f"t={t}")
 
 
 def test_points_of_another_shape_are_refused():
     for h, x in ((PENALTIES["group"](1.0), np.zeros(5)), (PENALTIES["nuclear"](1.0), np.zeros(6))):
         for ask in (h.value, lambda x, h=h: h.prox(x, 1.0)):
-            with pytest.raises(InputError) as error:
+            with refused(InputError, h.name, str(x.shape)):
                 ask(x)
-            assert_one_sentence(error, h.name, str(x.shape))
 
 
 def test_the_l1_penalty_takes_matrices():
@@ -236,9 +234,8 @@ def test_the_l1_penalty_takes_matrices():
 
 
 def test_a_huge_matrix_is_refused():
-    with pytest.raises(RefusedError) as error:
+    with refused(RefusedError, "2001 x 2000", "projection-free"):
         NuclearPenalty(1.0).prox(np.broadcast_to(0.0, (2001, 2000)), 1.0)
-    assert_one_sentence(error, "2001 x 2000", "projection-free")
 
 
 # --- local linear minimisation --------------------------------------------------------------------
@@ -294,11 +291,6 @@ def test_without_a_set_it_is_a_normalised_step():
     for size in (1.0, 1e200, 1e-200):
         z = minimise_locally(WholeSpace(2), np.array([1.0, 0.0]), size * np.array([3.0, 4.0]), 0.5)
         assert z == pytest.approx([0.7, -0.4], abs=1e-12)
-
-
-def test_a_large_radius_gives_a_minimiser_over_the_set():
-    x, g = np.full(4, 0.25), np.array([0.0, 2.0, -1.0, 0.5])
-    assert minimise_locally(Simplex(4), x, g, 10.0) == pytest.approx([0.0, 0.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize("radius", [-1.0, float("nan")])

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import assert_one_sentence
+from helpers import refused
 from numpy.testing import assert_array_equal
 
 from pfbench.base.errors import DivergedError, InputError
@@ -193,9 +193,8 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_built_is_refused_in_one_sentence(name):
     make, words = REFUSED[name]
-    with pytest.raises(InputError) as error:
+    with refused(InputError, *words):
         make()
-    assert_one_sentence(error, *words)
 
 
 def test_the_edge_that_is_named_lies_on_a_cycle():
@@ -208,32 +207,23 @@ def test_the_edge_that_is_named_lies_on_a_cycle():
 @pytest.mark.parametrize(
     "body",
     [
-        Box(3),
-        KSparsePolytope(3, k=2),
-        GroupLassoBall(3, groups=2),
-        BirkhoffPolytope(3),
-        Spectrahedron(3),
         UnitFlowPolytope([(0, 1), (1, 2), (0, 2)], 0, 2),
         SpanningTreePolytope([(0, 1), (1, 2), (0, 2)]),
-        MatroidBasePolytope(UniformMatroid(3, 1)),
         SubmodularBasePolytope(3, lambda s: math.sqrt(len(s))),
-        Permutahedron([1.0, 2.0, 3.0]),
     ],
 )
-def test_gradients_of_another_shape_are_refused(body):
+def test_gradients_of_another_shape_are_refused_by_sets_without_a_selector(body):
     for g in (np.zeros(4), np.zeros((3, 2)), [0.0, 0.0, 0.0], None):
-        with pytest.raises(InputError) as error:
+        with refused(InputError, "gradient", str(body.shape)):
             body.lo(g)
-        assert_one_sentence(error, "gradient", str(body.shape))
 
 
 def test_a_value_that_is_not_finite_later_is_named():
     values = [0.0]
     body = SubmodularBasePolytope(3, lambda s: values[0])
     values[0] = math.inf
-    with pytest.raises(InputError) as error:
+    with refused(InputError, "inf", "[1]"):
         body.lo(np.array([2.0, 0.0, 1.0]))
-    assert_one_sentence(error, "inf", "[1]")
 
 
 MATROIDS = {
