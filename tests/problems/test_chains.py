@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 import pytest
 from chain_reference import HARD_PROBLEMS, chain_gradient
-from helpers import assert_one_sentence, constant_ratios, reference_of, root_mean
+from helpers import assert_one_sentence, constant_ratios, reference_of, refused, root_mean
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -455,6 +455,5 @@ def test_one_projection_solves_the_simplex():
     ],
 )
 def test_bad_directions_are_refused(directions, words):
-    with pytest.raises(InputError) as error:
+    with refused(InputError, *words):
         ZeroChain(3, 4, directions)
-    assert_one_sentence(error, *words)

@@ -327,9 +327,6 @@ def test_loops_for_several_threads_equal_the_serial_ones(seed):
         assert_allclose(several, one, rtol=1e-12, atol=1e-14)
 
 
-# --- scaling --------------------------------------------------------------------------------------
-
-
 # --- the rest of a problem's interface ------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Draws
 from pfbench.checking import check
 from pfbench.oracles import Ledger, Oracles
-from pfbench.problems.noisy_gradients import AdditiveNoise, NoiseDistribution
+from pfbench.problems.noisy_gradients import NoiseDistribution
 from pfbench.problems.sampler import RandomRegression
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification.instruments.enumerated_random import enumerate_draws
@@ -274,25 +274,6 @@ def test_a_sampler_of_plain_functions_runs_and_passes_its_checks():
     assert run.counts.sfo == 1000
     assert run.final["value"] < 0.1
     assert not [r for r in check(problem).findings if r.status == "failed"]
-
-
-def test_noise_with_a_mean_is_found():
-    wrong = AdditiveNoise(
-        function=pf.problem("separable-quadratic", columns=2),
-        noise=LyingNoise(),
-        direction=np.array([1.0, 0.0]),
-    )
-    failed = [result.check for result in check(wrong).findings if result.status == "failed"]
-    assert "mean of the draws" in failed
-
-
-class LyingNoise(NoiseDistribution):
-    """Two-point noise with unequal chances: its mean is not 0."""
-
-    @property
-    def atoms(self):
-        values, _ = NoiseDistribution().atoms
-        return type(NoiseDistribution().atoms)(values, np.array([0.4, 0.6]))
 
 
 def test_too_small_a_variance_is_found():

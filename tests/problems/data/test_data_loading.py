@@ -59,11 +59,6 @@ def test_movielens_is_its_smallest_edition():
     assert list(EDITIONS) == ["latest-small", "100k", "1m", "10m", "25m"]
 
 
-def test_an_unknown_name_is_refused_with_the_nearest():
-    with pytest.raises(InputError, match="did you mean 'covertype'"):
-        data_set("covtype")
-
-
 def test_the_catalogue_cannot_be_changed():
     with pytest.raises(TypeError):
         DATA_SETS["a9a"] = DATA_SETS["w8a"]
@@ -165,12 +160,6 @@ def test_a_set_is_loaded_from_the_cache(tmp_path):
     assert (found.name, found.classes, found.digest, found.verified) == ("toy", 2, SUM, True)
 
 
-def test_the_variable_names_the_cache(tmp_path, monkeypatch):
-    put(tmp_path, "toy/toy", TEXT)
-    monkeypatch.setenv("PFBENCH_DATA", str(tmp_path))
-    assert load_classification(TOY).verified
-
-
 def test_a_set_that_is_absent_says_how_to_get_it(tmp_path):
     with pytest.raises(
         DataError, match=r"toy is not in the data folder .*`pfbench data fetch toy`"
@@ -201,19 +190,6 @@ def test_a_wrong_file_is_refused_by_name_with_the_remedy(tmp_path, text, reason)
     assert message.endswith("; move it away and run `pfbench data fetch toy`.")
     with pytest.raises(DataError, match=reason):
         load_classification(TOY, folder=tmp_path)
-
-
-def test_a_truncated_packed_file_is_refused(tmp_path):
-    put(tmp_path, "toy/toy.bz2", bz2.compress(TEXT)[:-10])
-    with pytest.raises(DataError, match=r"damaged or truncated.*pfbench data fetch toy"):
-        load_classification(TOY, folder=tmp_path)
-
-
-def test_a_set_without_a_recorded_sum_is_unverified(tmp_path):
-    put(tmp_path, "toy/toy", TEXT)
-    assert not load_classification(UNVERIFIED, folder=tmp_path).verified
-    assert not status(UNVERIFIED, folder=tmp_path).verified
-    assert not load_and_check(UNVERIFIED, folder=tmp_path).verified
 
 
 def test_an_unverified_set_must_stay_as_it_was_first_downloaded(tmp_path):
@@ -282,11 +258,6 @@ def test_a_set_of_another_kind_is_refused(load, tmp_path):
     record = catalogue.data_set("digits")
     with pytest.raises(InputError, match="the data set digits is for the task 'matrix'"):
         load(record, folder=tmp_path)
-
-
-def test_an_unknown_set_is_refused_with_the_nearest():
-    with pytest.raises(InputError, match="did you mean 'a9a'"):
-        load_classification("a9")
 
 
 # --- ratings
