@@ -37,25 +37,6 @@ def test_rows_have_the_sum_that_they_state():
     assert table.mean == pytest.approx(np.mean(stored))
 
 
-@pytest.mark.parametrize(
-    ("fault", "error"),
-    [
-        (None, 0.0),
-        ("saga-weights-twice", -2.5),
-        ("saga-as-sag", 0.45),
-        ("saga-mean-without-weights", None),
-        ("saga-change-twice", None),
-    ],
-)
-def test_the_mean_error_of_an_estimate_with_a_weight_of_five(fault, error):
-    test = faulty(paper.UNBIASED, fault) if fault else trial(paper.UNBIASED)
-    measured = paper.gradient_estimate_bias(test, *four_rows(np.random.default_rng(0), 5.0))
-    if error is None:
-        assert abs(measured) > 0.1
-    else:
-        assert measured == pytest.approx(error, abs=0.05 if fault else 1e-12)
-
-
 def source_step_maps(h, gamma):
     """Return the maps of SAGA's step where the drawn entry is replaced, as in the source."""
     n = len(h)
