@@ -4,13 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from helpers import assert_one_sentence
+from helpers import refused
 from numpy.testing import assert_allclose
 from verification.instruments.by_definition import assert_oracles_are_those_of
 
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.claims.lacoste2016.sections_2_and_3 import DoubleWell
-from pfbench.sets import L1Ball, L2Ball, Simplex
+from pfbench.sets import L2Ball, Simplex
 from pfbench.verification.instruments.indefinite import (
     ConvexHull,
     IndefiniteQuadratic,
@@ -197,16 +197,8 @@ def test_bad_input_is_refused(changes, words):
         "sigma_hat": 1.0,
     }
     assert KnownQuadratic(**given).n == 3
-    with pytest.raises(InputError) as error:
+    with refused(InputError, *words):
         KnownQuadratic(**given | changes)
-    assert_one_sentence(error, *words)
-
-
-def test_l1_ball_instances_start_on_the_ball():
-    problem = face_of_l1_ball(generator(), 10, 3.0)
-    assert problem.set == L1Ball(10)
-    assert problem.set.contains(problem.start())
-    assert problem.start() is not problem.begin
 
 
 # --- the indefinite quadratics, the hulls and the double well, against their definitions ----------
@@ -259,9 +251,8 @@ def test_a_hull_minimises_over_its_points_and_knows_what_it_holds():
 
 
 def test_vertices_must_be_a_matrix():
-    with pytest.raises(InputError) as error:
+    with refused(InputError):
         ConvexHull(np.zeros(3))
-    assert_one_sentence(error)
 
 
 # --- quadratics -----------------------------------------------------------------------------------
@@ -313,9 +304,8 @@ def test_what_is_not_such_a_quadratic_is_refused(change):
         "radius": 1.0,
     }
     IndefiniteQuadratic(**good)
-    with pytest.raises(InputError) as error:
+    with refused(InputError):
         IndefiniteQuadratic(**good | change)
-    assert_one_sentence(error)
 
 
 @pytest.mark.parametrize("seed", range(4))

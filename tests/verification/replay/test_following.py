@@ -1,5 +1,7 @@
-"""Small cases on which a wrong method differs: found, checkable by hand, and repeated by name."""
+"""Methods and their references: followed, on small cases by name, and where points or draws tie."""
 
+import ast
+import inspect
 import pickle
 import re
 from dataclasses import dataclass, replace
@@ -13,16 +15,140 @@ import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError
 from pfbench.claims.catalogue import CLAIMS, claim
+from pfbench.verification.references import REFERENCES
+from pfbench.verification.replay.draw_streams import examine_draw_law
+from pfbench.verification.replay.draws import ResolvedDraws
 from pfbench.verification.replay.follow import compare_transcript_with_reference
+from pfbench.verification.replay.forms import list_method_forms
 from pfbench.verification.replay.problems import BUILDERS
 from pfbench.verification.replay.recorded_run import record_run
-from pfbench.verification.replay.replay_instances import iterate_replay_cases, make_case
+from pfbench.verification.replay.replay_instances import (
+    SHAPES,
+    iterate_replay_cases,
+    make_case,
+    make_small_instances,
+    with_horizon,
+)
 from pfbench.verification.replay.small_cases import (
     _case_size,
     _iterate_small_case_parameters,
     restrict_to_case,
 )
 from pfbench.verification.subject import Subject
+
+_OWN = ("pfbench.base", "pfbench.verification.references")
+"""What a reference may import of pfbench."""
+
+
+def cases():
+    for name in REFERENCES:
+        for number, form in enumerate(list_method_forms(ALGORITHMS[name])):
+            yield pytest.param(name, form, id=f"{name}-{number}")
+
+
+@pytest.mark.thin(7)
+@pytest.mark.parametrize("shape", SHAPES, ids=("vector", "matrix"))
+@pytest.mark.parametrize(("name", "form"), [*cases()])
+def test_a_method_follows_its_reference(name, form, shape):
+    method = ALGORITHMS[name]
+    parameters = with_horizon(method, form, 40)  # several runs share it
+    algorithm = method(**parameters)
+    for instance in make_small_instances(method, shape):
+        recorded = record_run(instance(), algorithm, seed=1)
+        assert recorded.error is None
+        outcome = compare_transcript_with_reference(recorded, algorithm)
+        assert outcome.agrees, outcome.reason
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_a_reference_is_short_and_imports_no_estimators_and_no_points(name):
+    reference = getattr(REFERENCES[name], "func", REFERENCES[name])
+    source = inspect.getsource(inspect.getmodule(reference))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pfbench"):
+            assert node.module.startswith(_OWN)
+    assert len(inspect.getsource(reference).splitlines()) <= 40
+
+
+# --- points that a run picks at random, of which some are equal up to rounding, or are not made ---
+
+
+@pytest.mark.long
+def test_a_snapshot_among_equal_points_is_the_one_that_was_queried():
+    method = ALGORITHMS["sarah"]
+    case = max(iterate_replay_cases(method, "full"), key=lambda c: c.parameters["iterations"])
+    case = replace(case, parameters={**case.parameters, "iterations": 9_000})
+    algorithm = method(**case.parameters)
+    for seed in (0, 1904142652):
+        transcript = record_run(case.problem(), algorithm, seed=seed)
+        outcome = compare_transcript_with_reference(transcript, algorithm)
+        assert (outcome.reason, outcome.steps) == ("", 9_000)
+
+
+@pytest.mark.parametrize("seed", [0, 14, 25])
+def test_an_output_of_an_outer_loop_that_is_cut_short_is_followed(seed):
+    """Its random iterate may be one of those that were made, or none of them."""
+    method = ALGORITHMS["sarah"]
+    algorithm = method(iterations=12, batch=1, period=9, step=0.1)
+    problem = pf.problem("nonconvex-logistic", source="synthetic", set="none", rows=7, columns=3)
+    transcript = record_run(problem, algorithm, seed=seed)
+    outcome = compare_transcript_with_reference(transcript, algorithm)
+    assert (outcome.reason, outcome.steps) == ("", 12)
+    assert [pick[2] for pick in outcome.log.picks] == [9]
+
+
+# --- draws of a run: those of which the repeats are unknown, and how a coin is read ---------------
+
+
+@pytest.mark.parametrize("once", [False, True])
+@pytest.mark.parametrize("fewest", [0, 8])
+def test_a_table_may_be_queried_once_for_a_repeated_component(once, fewest):
+    n, size, rng = 16, 4, np.random.default_rng(0)
+    log = ResolvedDraws()
+    for t in range(600):
+        log.batches.append((t, rng.integers(n, size=size)))
+        J = rng.integers(fewest, n, size=size)
+        distinct = np.unique(J)
+        if once or len(distinct) == size:
+            log.stored.append((t, distinct, np.full(size, -1)))
+        else:
+            log.batches.append((t, J))
+    found = examine_draw_law([log], n, None)
+    assert log.has_table_repeats_queried_once == once
+    assert bool(found.violation) == bool(fewest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divided(pf.Algorithm):
+    """PAGE that divides a difference by the probability with which it takes one."""
+
+    requires = frozenset({"gradient", "difference", "smooth"})
+    output: str = "uniform"
+    iterations: int
+    step: float
+    batch: int
+    refresh: float
+
+    def run(self, ask, x, rng):
+        old = x
+        for t in range(self.iterations):
+            if t == 0 or rng.random() < self.refresh:
+                g = ask.gradient(x)
+            else:
+                S = rng.integers(ask.n, size=self.batch)
+                g = g + ask.difference(S, x, old) / (1.0 - self.refresh)
+            old, x = x, x - self.step * g
+            yield pf.State(x, old, g)
+
+
+def test_a_difference_over_all_components_is_read_as_tails():
+    found = judge(CLAIMS["methods-run-page"], Subject(Divided))
+    assert found.verdict == "violated"
+    assert "difference of components [0, 1]" in found.reason
+    assert "coin tails at t=1" in found.reason
+
+
+# --- small cases on which a wrong method differs --------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
