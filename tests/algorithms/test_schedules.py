@@ -6,12 +6,14 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from both_kinds import small
 from linear_reference import model
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
 from pfbench.base.errors import RefusedError
+from pfbench.runs.loop.solve import solve
 from pfbench.verification.schedule_homogeneity import USUAL
 
 NFWU = ["nfwu-sg", "nfwu-svrg", "nfwu-spiderg", "nfwu-casvrg", "nfwu-caspiderg"]
@@ -154,3 +156,12 @@ def test_a_schedule_whose_best_step_exceeds_1_takes_more_iterations(name):
         chosen = ALGORITHMS[name].theory(1e9, exact)
         assert 0.999999 < chosen.step <= 1.0
         assert chosen.iterations == k
+
+
+@by_sampled
+def test_the_output_is_uniform_among_the_points_before_each_step(name):
+    """The last x is never the output; the first is, with one iteration."""
+    problem = small("logistic")
+    sizes = {"batch": 3, "period": 4} if name == "svfw" else {"batch": 3}
+    result = solve(problem, algorithm(name, iterations=1, step=0.11, **sizes))
+    assert np.array_equal(result.x, problem.start())
