@@ -1,4 +1,4 @@
-"""Counts: each run costs what its method states, and further runs cost a full gap more each."""
+"""Counts of each run, and runs that begin longer ones."""
 
 import math
 import re
@@ -9,9 +9,15 @@ from linear_reference import WholeRecovery
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.errors import RefusedError
+from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.solve import solve
+from pfbench.runs.storage.run_keys import is_anytime
 from pfbench.verification.replay.forms import list_method_forms
-from pfbench.verification.replay.replay_instances import SHAPES, make_small_instances
+from pfbench.verification.replay.replay_instances import (
+    SHAPES,
+    make_recovery_problem,
+    make_small_instances,
+)
 
 ODD = (
     {"iterations": 17, "batch": 3, "period": 5},
@@ -148,3 +154,46 @@ def test_probability_sets_the_number_of_runs(problem, probability, k):
     given = counted(problem, "nfwu-spiderg", probability=probability, **parameters)
     assert given == counted(problem, "nfwu-spiderg", restarts=k, **parameters)
     assert given["lo"] == (5 * k if k > 1 else 4)
+
+
+# --- what is anytime begins every longer run, bit for bit -----------------------------------------
+
+TOLERANT = ("ncgs", "ncgs-stochastic", "ncgs-vr")
+"""Methods whose iterates depend on how many there will be, without a tolerance."""
+
+MEASURES = ("fw_gap", "value", "estimator_error", "gradient_mapping_sq")
+
+
+def forms():
+    for name, method in ALGORITHMS.items():
+        for k, form in enumerate(list_method_forms(method)):
+            yield pytest.param(name, form, id=f"{name}-{k}")
+
+
+def anytime_problems(method):
+    for shape in SHAPES[:1] if "polytope" in method.requires else SHAPES:
+        yield from (instance() for instance in make_small_instances(method, shape))
+    if "lo" in method.requires and not method.requires & {"norm", "polytope"}:
+        yield make_recovery_problem()
+
+
+def begins(on, name, a, iterations):
+    """The first recorded iterates of a run, without its seconds."""
+    run = solve(on, algorithm(name, **a | {"iterations": iterations}), measures=MEASURES, seed=3)
+    place = run.columns.index("seconds")
+    return repr([row[:place] + row[place + 1 :] for row in run.rows[:8]])
+
+
+@pytest.mark.thin(8)
+@pytest.mark.parametrize(("name", "a"), [*forms()])
+def test_what_is_anytime_begins_every_longer_run(name, a):
+    on = list(anytime_problems(ALGORITHMS[name]))
+    said = {is_anytime(resolve_run(problem, algorithm(name, **a)).algorithm) for problem in on}
+    if name in ("cgs", "storc"):
+        assert said == {False}
+        return
+    depends = name in TOLERANT and "tolerance" not in a
+    depends = depends or bool(a.keys() & {"restarts", "probability"})
+    assert said == {not depends}
+    # What is said to depend on T does.
+    assert any(begins(one, name, a, 7) != begins(one, name, a, 13) for one in on) == depends

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
@@ -39,22 +38,6 @@ def path(problem, name, seed=5, **given):
     return np.array([np.array(state.x) for state in states])
 
 
-# --- identities -----------------------------------------------------------------------------------
-
-TWICE = [("signum", "linf"), ("muon", "spectral")]
-
-
-@pytest.mark.parametrize(("name", "norm"), TWICE)
-def test_uscg_from_zero_is_signum_and_muon(name, norm):
-    problem, given = least_squares(norm), {"step": 0.5}
-    same = path(problem, "uscg", alpha=ALPHA, begin="zero", **given)
-    assert_allclose(path(problem, name, beta=BETA, **given), same, rtol=0, atol=1e-12)
-    # The analysis's start, alpha_1 = 1, is another method; so is Nesterov's momentum.
-    assert np.abs(path(problem, "uscg", alpha=ALPHA, **given) - same).max() > 1e-3
-    if name == "muon":
-        assert np.abs(path(problem, "muon-nesterov", beta=BETA, **given) - same).max() > 1e-3
-
-
 def test_normuon_moves_nothing_without_a_gradient():
     still = MatrixLeastSquares(
         set=WholeMatrices((3, 2)),
@@ -65,14 +48,6 @@ def test_normuon_moves_nothing_without_a_gradient():
     )
     problem = NormedProblem(still, norm_ball("spectral", (3, 2)))
     assert np.all(path(problem, "normuon", beta=BETA) == 1.0)
-
-
-def test_weight_decay_is_the_constrained_method_with_a_larger_ball():
-    """x + gamma lmo_rho - gamma mu x = (1 - gamma mu) x + gamma mu lmo_{rho/mu}."""
-    mu = 0.4
-    free = path(least_squares("spectral[radius=0.8]"), "uscg", alpha=ALPHA, decay=mu)
-    held = path(least_squares("spectral[radius=2.0]"), "scg", alpha=ALPHA, step=STEP * mu)
-    assert_allclose(free, held, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("lmo", ["newton-schulz", "quintic"])

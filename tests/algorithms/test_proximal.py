@@ -5,7 +5,6 @@ from math import inf
 import numpy as np
 import pytest
 from linear_reference import DOMAINS, Plain, elsewhere, model, run
-from numpy.testing import assert_allclose
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
@@ -17,9 +16,6 @@ NATASHA = {"iterations": 29, "snapshot": 11, "subepochs": 3, "sigma": 0.1, "step
 
 
 # --- the theorems' schedules ----------------------------------------------------------------------
-
-
-"""Method, domain, epsilon, and the statistic of |G(x_t)| that is at most the last number."""
 
 
 def test_the_schedule_of_rsag_meets_its_bound():
@@ -105,32 +101,6 @@ def test_the_first_weight_of_asvrg_is_between_one_half_and_one(b):
         assert weight == 1.0 or b < 11
 
 
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("prox-asvrg", EPOCHS),
-        *(("prox-katyusha-ns", EPOCHS | {"option": option}) for option in (1, 2)),
-        ("prox-rsag", {"step": 0.2, "batch": 3}),
-    ],
-)
-def test_every_point_is_in_the_set(name, given):
-    problem = model(domain="set")
-    states, _ = run(problem, name, **given | {"iterations": 60})
-    for state in states:
-        points = [state.at, state.x] + ([] if state.output is None else [state.output])
-        assert all(problem.set.contains(point) for point in points)
-
-
-def test_every_step_of_spider_is_at_most_the_given_length():
-    problem, given = model(), {"iterations": 60, "batch": 3, "period": 5, "step": 0.05}
-    states, _ = run(problem, "spider", **given, lam=0.5)
-    lengths = np.array([np.linalg.norm(s.x - s.at) for s in states])
-    assert lengths.max() <= 0.05 * (1 + 1e-12)
-    assert lengths.min() < 0.04
-    states, _ = run(problem, "spider", **given, option=1)
-    assert_allclose([np.linalg.norm(s.x - s.at) for s in states], 0.05, rtol=1e-12)
-
-
 def test_spider_of_option_1_returns_the_point_where_it_stopped():
     problem, given = model(), {"iterations": 500, "batch": 11, "period": 1, "step": 0.01}
     for seed in range(3):
@@ -149,48 +119,9 @@ def test_spider_at_a_stationary_point_stays_there():
         assert all(np.array_equal(s.x, elsewhere(problem)) for s in states)
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_with_one_step_a_sub_epoch_the_centre_never_moves(domain):
-    """m = 1: the average of x_0 alone is x_0; so the output stays at the start."""
-    problem = model(domain=domain)
-    given = NATASHA | {"iterations": 9, "snapshot": 3}
-    for state in run(problem, "natasha15", **given)[0]:
-        assert_allclose(state.output, elsewhere(problem), rtol=0, atol=0)
-
-
-def test_the_reference_of_natasha_is_a_subset_without_repetition():
-    """With sigma = 0 the estimate at the snapshot is the reference itself."""
-    problem = model()
-    P, x = Plain(problem), elsewhere(problem)
-    given = {"iterations": 1, "snapshot": 10, "subepochs": 1, "sigma": 0.0, "step": 0.1}
-    states, _ = run(problem, "natasha15", seed=1, **given)
-    leave_one_out = [P.mean(np.delete(np.arange(11), i), x) for i in range(11)]
-    assert min(np.abs(states[0].estimate - g).max() for g in leave_one_out) < 1e-14
-
-
 def test_a_snapshot_above_n_is_refused_by_name():
     with pytest.raises(InputError, match=r"^snapshot=12 must be at most .*, n = 11"):
         run(model(), "natasha15", **NATASHA | {"snapshot": 12})
-
-
-SUBLINEAR = {
-    "prox-asvrg": {"iterations": 4000, "batch": 5, "period": 10, "step": 0.2},
-    "prox-katyusha-ns": {"iterations": 4000, "batch": 5, "period": 10, "step": 0.1},
-    "prox-rsag": {"iterations": 3000, "batch": 11, "step": 0.2, "momentum": "convex"},
-}
-
-
-@pytest.mark.thin(5)
-@pytest.mark.parametrize("name", SUBLINEAR)
-@pytest.mark.parametrize("domain", DOMAINS)
-@pytest.mark.parametrize("loss", ["log-cosh", "quadratic"])
-def test_accelerated_methods_converge_on_convex_problems(name, domain, loss):
-    """Sublinearly: the average of an epoch forgets slowly."""
-    problem = model(loss, domain)
-    states, _ = run(problem, name, **SUBLINEAR[name])
-    P, last = Plain(problem), states[-1]
-    assert P.mapping(elsewhere(problem)) > 0.05
-    assert P.mapping(last.x if last.output is None else last.output) < 5e-4
 
 
 # --- outputs --------------------------------------------------------------------------------------

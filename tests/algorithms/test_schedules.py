@@ -1,13 +1,20 @@
-"""The theorems' schedules (lacoste2016, shen2019), derived again in exact arithmetic."""
+"""The theorems' schedules, derived again in exact arithmetic, and their leading terms."""
 
 from fractions import Fraction
 from itertools import product
+from math import sqrt
 
+import numpy as np
 import pytest
+from both_kinds import small
+from linear_reference import model
 
+import pfbench as pf
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.errors import RefusedError
+from pfbench.runs.loop.solve import solve
+from pfbench.verification.schedule_homogeneity import USUAL
 
 NFWU = ["nfwu-sg", "nfwu-svrg", "nfwu-spiderg", "nfwu-casvrg", "nfwu-caspiderg"]
 EPOCH = NFWU[1:]
@@ -95,11 +102,66 @@ def test_parameters_without_epsilon_are_explicit():
     assert (chosen.batch, chosen.period, chosen.iterations, chosen.step) == (3, 5, 7, 0.125)
 
 
-def test_schedule_theory_does_not_take_what_it_sets_itself():
-    with pytest.raises(InputError, match="sets batch itself"):
-        algorithm("nfwu-svrg", epsilon=0.1, schedule="theory", batch=3).resolve(constants(100))
+# --- page, zerosarah, storm -----------------------------------------------------------------------
+
+COIN_STEPS = {"iterations": 17, "step": 0.3, "batch": 3}
+COINED = [COIN_STEPS | {"refresh": p} for p in (0.3, 1.0)]
 
 
-def test_schedule_explicit_does_not_take_epsilon_alone():
-    with pytest.raises(InputError, match=r"explicit.*epsilon"):
-        algorithm("nfwu-svrg", epsilon=0.1, schedule="explicit").resolve(constants(100))
+def test_storm_has_no_schedule_without_a_bound_of_each_gradient():
+    with pytest.raises(RefusedError, match="no theorem sets parameters of storm"):
+        ALGORITHMS["storm"].theory(0.1, USUAL[0])
+
+
+def test_coins_are_the_measure_of_a_run():
+    found = pf.solve(model(), pf.algorithm("page", **COINED[0]), measures=("coin",))
+    coins = found.trace["coin"].to_numpy()
+    assert set(coins[2:]) == {0.0, 1.0}  # the start, and the first estimate, have none
+    assert found.counts.fo == 1 + int(np.nansum(coins))
+
+
+@pytest.mark.parametrize(("name", "expected"), [("page", 9.71), ("zerosarah", 10.25)])
+def test_the_leading_cost_is_that_of_sqrt_n(name, expected):
+    """E SFO per L h0/epsilon^2, over sqrt n."""
+    n = 10**10
+    chosen = ALGORITHMS[name].theory(1.0, Constants(n=n, L_f=1.0, L_ms=1.0, delta=1e6))
+    b = chosen.batch
+    step = 2 * b if name == "zerosarah" else chosen.refresh * n + 2 * b * (1 - chosen.refresh)
+    assert chosen.iterations * step / 1e6 / sqrt(n) == pytest.approx(expected, rel=4e-3)
+
+
+def test_a_table_of_zeros_has_no_schedule():
+    with pytest.raises(
+        RefusedError, match=r"schedule of zerosarah .*gradients at the start point: leave out"
+    ):
+        ALGORITHMS["zerosarah"].theory(0.1, USUAL[0], table="zero")
+
+
+# --- sfw, svfw, sagafw against Reddi et al. 2016, algorithms 2 to 4 -------------------------------
+
+SAMPLED = ("sfw", "svfw", "sagafw")
+
+
+by_sampled = pytest.mark.parametrize("name", SAMPLED)
+
+
+@by_sampled
+def test_a_schedule_whose_best_step_exceeds_1_takes_more_iterations(name):
+    """epsilon far above the first gap: the step is at most 1, also after rounding."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        L, D, k = rng.uniform(0.1, 5.0), rng.uniform(0.1, 5.0), int(rng.integers(1, 50))
+        error = {"sfw": 0.5, "svfw": 1.5, "sagafw": 0.5 + sqrt(2.0)}[name]
+        exact = constants(64, L_f=L, L_ms=L, L_max=L, D=D, delta=k * error * L * D * D, sigma2=0.0)
+        chosen = ALGORITHMS[name].theory(1e9, exact)
+        assert 0.999999 < chosen.step <= 1.0
+        assert chosen.iterations == k
+
+
+@by_sampled
+def test_the_output_is_uniform_among_the_points_before_each_step(name):
+    """The last x is never the output; the first is, with one iteration."""
+    problem = small("logistic")
+    sizes = {"batch": 3, "period": 4} if name == "svfw" else {"batch": 3}
+    result = solve(problem, algorithm(name, iterations=1, step=0.11, **sizes))
+    assert np.array_equal(result.x, problem.start())

@@ -1,12 +1,12 @@
 """The sliding methods against qu2018 and li2019 (their algorithms), by their references."""
 
-from itertools import product
 from math import inf
 
 import numpy as np
 import pytest
 from both_kinds import dense, each_kind, minimiser, small, start
 from helpers import assert_one_sentence, reference_of, tiny_recovery, tiny_regression
+from linear_reference import Plain
 from numpy.testing import assert_allclose
 
 from pfbench.algorithms import ALGORITHMS, algorithm
@@ -17,65 +17,10 @@ from pfbench.base.sample import Sample
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.linear_models import LeastSquares
 
-NAMES = ("ncgs", "ncgs-stochastic", "ncgs-vr", "cgs", "storc")
-
-by_name = pytest.mark.parametrize("name", NAMES)
-
 
 def smoothness(problem):
     """A number near L_f: its own one is too large for the steps to be long."""
     return 0.6 * problem.constants(problem.start()).L_f
-
-
-class Spy:
-    """A backend that counts the linear minimisations that reach it."""
-
-    def __init__(self, backend):
-        self.backend, self.n, self.minimisations = backend, backend.n, 0
-
-    def __getattr__(self, verb):
-        return getattr(self.backend, verb)
-
-    def lo(self, g):
-        self.minimisations += 1
-        return self.backend.lo(g)
-
-
-def run(problem, name, x, *, rng=5, **parameters):
-    """The states (at, estimate, x) of a run from the dense point x, and the counts."""
-    ledger, spy = Ledger(), Spy(problem.open(np.random.default_rng(0)))
-    ask = Oracles(spy, ledger, problem.set.diameter)
-    rng = np.random.default_rng(rng) if isinstance(rng, int) else rng
-    states = []
-    for state in ALGORITHMS[name](**parameters).run(ask, reference_of(problem).point(x), rng):
-        states.append((dense(state.at), np.array(state.estimate), dense(state.x)))
-    counts = ledger.counts().as_dict()
-    assert counts["lo"] == spy.minimisations
-    return states, counts
-
-
-# --- definitions, and iterates --------------------------------------------------------------------
-
-
-class Plain:
-    """A problem on dense arrays, with the linear minimisation of its ball and its count."""
-
-    def __init__(self, problem):
-        self.reference = reference_of(problem)
-        self.n, self.radius = problem.n, problem.set.radius
-
-    def gradients(self, x):
-        return self.reference.component_gradients(x)
-
-    def full(self, x):
-        return self.gradients(x).mean(axis=0)
-
-    def value(self, x):
-        return self.reference.components(x).mean()
-
-    def gap(self, x):
-        g = self.reference.embedded(self.full(x))
-        return np.vdot(g, x - minimiser(g, self.radius))
 
 
 # --- NCGS: structure ------------------------------------------------------------------------------
@@ -89,17 +34,17 @@ def test_option_1_takes_few_inner_steps_in_total(kind, eta):
     A step whose gap is above eta lowers F by min(lambda eta^2/(2 D^2), eta/2) or more.
     """
     problem = small(kind)
-    c, P = problem.constants(problem.start()), Plain(problem)
-    states, counts = run(
-        problem, "ncgs", start(kind), iterations=60, smoothness=c.L_f, tolerance=eta
-    )
-    delta = P.value(start(kind))
-    steps = counts["lo"] - 60
-    assert steps <= delta * max(2 * c.D**2 * 2 * c.L_f / eta**2, 2 / eta)
-    for md, _, ag in states:
-        gap = P.gap(md)
+    c, P, ledger = problem.constants(problem.start()), Plain(problem), Ledger()
+    ask = Oracles(problem.open(np.random.default_rng(0)), ledger, c.D)
+    method = ALGORITHMS["ncgs"](iterations=60, smoothness=c.L_f, tolerance=eta)
+    for state in method.run(ask, P.reference.point(start(kind)), np.random.default_rng(5)):
+        md, ag = dense(state.at), dense(state.x)
+        g = P.reference.embedded(P.full(md))
+        gap = np.vdot(g, md - minimiser(g, problem.set.radius))
         if abs(gap - eta) > 1e-6:
             assert (gap <= eta) == np.allclose(ag, md, rtol=0, atol=1e-12)
+    steps = ledger.counts().lo - 60
+    assert steps <= P.value(start(kind)) * max(2 * c.D**2 * 2 * c.L_f / eta**2, 2 / eta)
 
 
 @pytest.mark.parametrize("name", ["ncgs", "cgs", "storc"])
@@ -133,17 +78,7 @@ def test_output_weights_are_k_times_k_plus_1():
     assert_allclose(weights / weights.sum(), np.array([2, 6, 12]) / 20)
 
 
-# --- NCGS: convergence ----------------------------------------------------------------------------
-
-
 # --- CGS and STORC --------------------------------------------------------------------------------
-
-
-def test_tolerances_of_cgs():
-    """eta_{t,k} = 8 L delta0 2^-t/(sigma_hat N k)."""
-    chosen = ALGORITHMS["cgs"](restarts=3, period=7, smoothness=2.0, curvature=0.5, delta=0.75)
-    for t, k in product((1, 2, 3), (1, 4, 7)):
-        assert chosen.eta(t, k) == pytest.approx(8 * 2 * 0.75 * 2.0**-t / (0.5 * 7 * k), rel=1e-14)
 
 
 @pytest.mark.parametrize("name", ["cgs", "storc"])
@@ -171,23 +106,6 @@ def test_a_batch_above_n_is_drawn_as_counts():
 
 
 # --- refusals -------------------------------------------------------------------------------------
-
-GOOD = {
-    "ncgs": {"iterations": 5, "smoothness": 1.0},
-    "ncgs-stochastic": {"iterations": 5, "smoothness": 1.0},
-    "ncgs-vr": {"iterations": 5, "smoothness": 1.0, "batch": 3, "period": 2},
-    "cgs": {"period": 5, "smoothness": 1.0, "curvature": 0.5, "delta": 1.0},
-    "storc": {"period": 5, "smoothness": 1.0, "curvature": 0.5, "delta": 1.0, "batch": 3},
-}
-
-
-@by_name
-def test_a_missing_parameter_is_named(name):
-    for missing in GOOD[name]:
-        given = {key: value for key, value in GOOD[name].items() if key != missing}
-        with pytest.raises(InputError, match=f"{name} lacks {missing}: give") as error:
-            algorithm(name, **given).resolve(constants())
-        assert_one_sentence(error)
 
 
 def test_a_schedule_without_sigma_hat_is_refused():

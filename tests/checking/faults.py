@@ -3,13 +3,15 @@
 import pytest
 
 
-def faults(table):
-    """Return the names of faults as parameters; of each check all but the first are long."""
-    first = {check: name for name, (_, check) in reversed(table.items())}
-    return [
-        pytest.param(name, marks=() if first[check] == name else pytest.mark.long)
-        for name, (_, check) in table.items()
-    ]
+def faults(*tables):
+    """Return each fault of tables with the check that must fail; all but the first are long."""
+    cases = []
+    for table in tables:
+        first = {check: name for name, (_, check) in reversed(table.items())}
+        for name, (fault, check) in table.items():
+            marks = () if first[check] == name else pytest.mark.long
+            cases.append(pytest.param(fault, check, marks=marks, id=name))
+    return cases
 
 
 def by_name(table):

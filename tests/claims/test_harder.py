@@ -85,16 +85,6 @@ def test_assumptions_are_read_in_what_a_claim_says(text, named):
     assert harder_instances._find_mentioned_assumptions(text) == named
 
 
-@pytest.mark.long
-def test_a_right_theorem_on_convex_functions_is_tried_on_convex_ones_alone(monkeypatch):
-    """Without its assumption it is false by 14 times, on a random quadratic."""
-    monkeypatch.setattr(harder_instances, "SECONDS", 1.5)
-    found = harder_instances.find_hardest_instance(CLAIMS["jaggi2013-thm1"])
-    assert found.verdict.keeps_bound
-    assert found.tried >= 5
-    assert "f convex" not in found.lacks
-
-
 def test_only_problems_of_the_same_parts_are_tried():
     """With the Euclidean smoothness of a plain problem a norm has nothing to do."""
     fitting = [

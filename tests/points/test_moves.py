@@ -220,43 +220,6 @@ def test_trial_points_of_a_line_search_leave_the_point_where_it_is(recovery, rng
         trials[0.1].values()
 
 
-def test_copies_do_not_disturb_the_run_even_when_they_are_moved(rng):
-    start = random_point(rng, PATTERN)
-
-    def run(copies):
-        x, vertices = keep(start), np.random.default_rng(3)
-        for w in (0.3, 0.8, 0.1, 1.0, 0.2):
-            if copies:
-                combine(keep(x), random_vertex(rng, PATTERN), 0.6).apply_recorded_step()
-            x = combine(x, random_vertex(vertices, PATTERN), w)
-            x.apply_recorded_step()
-        return x
-
-    alone, beside = run(copies=False), run(copies=True)
-    assert_array_equal(beside.values(), alone.values())
-    for mine, other in zip(beside.factors(), alone.factors(), strict=True):
-        assert_array_equal(mine, other)
-
-
-def test_a_kept_copy_stays_where_it_was(rng):
-    x = random_point(rng, PATTERN)
-    copy, values, matrix = keep(x), x.values(), x.matrix()
-    for _ in range(4):
-        x = combine(x, random_vertex(rng, PATTERN), 0.5)
-    x.apply_recorded_step()
-    assert_array_equal(copy.values(), values)
-    assert_array_equal(copy.matrix(), matrix)
-
-
-def test_keep_applies_nothing(rng):
-    x = random_point(rng, PATTERN)
-    moved = combine(x, random_vertex(rng, PATTERN), 0.4)
-    stored = x._trail.values.copy()
-    copy = keep(moved)
-    assert_array_equal(x._trail.values, stored)
-    assert_array_equal(copy.values(), moved.values())
-
-
 def test_the_points_of_a_sequence_share_one_vector_of_values(rng):
     x = FactoredMatrix.zero(PATTERN)
     for _ in range(3):

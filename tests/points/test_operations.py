@@ -1,17 +1,19 @@
-"""combine, keep, tilt, inner, distance and entries against dense arithmetic; mistakes."""
+"""Operations on points against dense arithmetic, mistakes, and observed positions."""
 
 import math
 
 import numpy as np
 import pytest
-from helpers import as_matrix, factored, on_pattern, random_pattern, random_point, random_vertex
+from helpers import as_matrix, on_pattern, random_pattern, random_point, random_vertex, refused
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pfbench.base.errors import InputError
+from pfbench.kernels.numba_compilation import thread_count
 from pfbench.points import (
     FactoredMatrix,
+    Pattern,
     RankOne,
     combine,
     distance,
@@ -22,6 +24,7 @@ from pfbench.points import (
     shift,
     tilt,
 )
+from pfbench.points import pattern as pattern_module
 from pfbench.points.atoms import Factors, frobenius_norm, svd_of_factors
 from pfbench.points.operators import DenseOperator, SparseOperator
 
@@ -115,10 +118,15 @@ def test_dense_moves_are_the_same_in_one_pass(order, kind):
         assert_array_equal(moved, (1.0 - 0.3) * x + 0.3 * end)
         assert moved.shape == x.shape
         close = {"rtol": 1e-12 if kind is np.float64 else 1e-5}
-        assert_allclose(
-            gap_and_distance(g, x, v), (np.vdot(g, x - end), np.linalg.norm(x - end)), **close
-        )
+        gap, length = np.vdot(g, x - end), np.linalg.norm(x - end)
+        assert_allclose(gap_and_distance(g, x, v), (gap, length), **close)
+        assert_allclose(distance(x, v), length, **close)
+        assert_allclose(distance(v, v), 0.0)
+        assert_allclose(inner(g, v), np.vdot(g, end), **close)
     assert_array_equal(tilt(g, x, y, 0.7), g + 0.7 * (x - y))
+    copy, before = keep(x), x.copy()
+    copy += 1.0
+    assert_array_equal(x, before)
     with pytest.raises(InputError):
         combine(x, rng.standard_normal((5, 3)), 0.3)
     with pytest.raises(InputError, match="a weight must be a number"):
@@ -203,27 +211,6 @@ def test_shift_is_a_point_plus_a_multiple_of_a_difference(entries, c):
     assert_allclose(shift(y, 2.0 * y, np.ones(3), c), y + c * (2.0 * y - 1.0), atol=1e-13)
 
 
-@given(st.lists(REALS, min_size=3, max_size=3), REALS)
-def test_dense_points(entries, c):
-    x, y, g = np.array(entries), np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.0, -1.0])
-    assert_allclose(combine(x, y, c), (1 - c) * x + c * y)
-    assert_allclose(tilt(g, x, y, c), g + c * (x - y))
-    assert_allclose(inner(g, x), math.fsum(g * x), atol=1e-15)
-    assert_allclose(distance(x, y), math.sqrt(math.fsum((x - y) ** 2)), rtol=1e-15)
-    copy = keep(x)
-    copy += 1.0
-    assert_array_equal(x, entries)
-
-
-def test_a_dense_matrix_point_moves_towards_a_rank_one_vertex():
-    rng = np.random.default_rng(0)
-    x, vertex = rng.standard_normal((3, 2)), RankOne(np.eye(3)[0], np.eye(2)[1], -2.0)
-    assert_allclose(combine(x, vertex, 0.25), 0.75 * x + 0.25 * vertex.matrix())
-    assert_allclose(inner(x, vertex), -2.0 * x[0, 1])
-    assert_allclose(distance(x, vertex), np.linalg.norm(x - vertex.matrix()))
-    assert_allclose(distance(vertex, vertex), 0.0)
-
-
 def test_singular_values_of_a_factored_matrix():
     rng = np.random.default_rng(0)
     parts = Factors(
@@ -284,14 +271,6 @@ def test_what_is_no_point_is_refused():
         distance(FactoredMatrix.zero(PATTERN), "x")
 
 
-def test_a_factored_point_can_be_made_from_its_factors_alone():
-    rng = np.random.default_rng(0)
-    matrix = rng.standard_normal(PATTERN.shape)
-    x = factored(PATTERN, matrix)
-    assert_allclose(as_matrix(PATTERN, x.values()), matrix * (as_matrix(PATTERN, x.values()) != 0))
-    assert x.shape == (5, 4)
-
-
 @pytest.mark.parametrize(
     "values",
     [
@@ -324,3 +303,71 @@ def test_values_that_are_read_only_are_copied():
     x = FactoredMatrix.from_factors(PATTERN, factors, values)
     combine(x, RankOne(np.ones(5), np.ones(4), 1.0, PATTERN), 0.5).apply_recorded_step()
     assert_array_equal(values, FactoredMatrix.from_factors(PATTERN, factors).values())
+
+
+# --- observed positions ---------------------------------------------------------------------------
+
+
+@given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 8)), min_size=1), st.randoms())
+def test_positions_are_sorted_by_row_then_column_whatever_their_order(cells, random):
+    cells = list(cells)
+    random.shuffle(cells)
+    pattern, order = Pattern.from_coordinates(*zip(*cells, strict=True), (7, 9))
+    found = list(zip(pattern.row_numbers().tolist(), pattern.rows.indices.tolist(), strict=True))
+    assert found == sorted(cells) == list(map(tuple, np.array(cells)[order].tolist()))
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"), [(1, np.uint16), (1 << 16, np.uint16), ((1 << 16) + 1, np.uint32)]
+)
+def test_columns_take_16_bits_where_they_fit(columns, kind):
+    # Signed columns cost numba the wrap-around checks that stop vectorisation.
+    pattern, _ = Pattern.from_coordinates([0, 1], [0, columns - 1], (2, columns))
+    assert pattern.rows.indices.dtype == kind
+    assert pattern.rows.indptr.dtype == np.uint32
+    point = random_point(np.random.default_rng(0), pattern, rank=1)
+    np.testing.assert_allclose(point.values(), on_pattern(pattern, point.matrix()), rtol=1e-14)
+
+
+def test_a_large_pattern_is_cut_into_about_equal_chunks(monkeypatch):
+    monkeypatch.setattr(pattern_module, "_ENTRIES_PER_THREAD", 100)
+    monkeypatch.setattr(pattern_module, "thread_count", lambda: 4)
+    rng = np.random.default_rng(0)
+    cells = rng.choice(200 * 50, size=2000, replace=False)
+    pattern, _ = Pattern.from_coordinates(*np.divmod(cells, 50), (200, 50))
+    sizes = np.diff(pattern.rows.indptr[pattern.bounds].astype(int))
+    assert not pattern.is_serial
+    assert pattern.bounds[0] == 0
+    assert pattern.bounds[-1] == 200
+    assert len(sizes) == 4
+    assert sizes.sum() == 2000
+    assert abs(sizes - 500).max() <= 50  # no chunk is off by more than one row
+
+
+def test_a_small_pattern_stays_in_one_piece():
+    assert Pattern.from_coordinates([0], [0], (1, 1))[0].is_serial
+    assert thread_count() >= 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "words"),
+    [
+        ([], [], ["at least one observed entry"]),
+        ([0, 1], [0], ["(2,)", "(1,)"]),
+        ([[0]], [[0]], ["vectors"]),
+        ([3], [0], ["inside", "3 x 2"]),
+        ([0], [2], ["inside", "3 x 2"]),
+        ([-1], [0], ["inside"]),
+        # Another position is good.
+        ([0, 1], [-1, 1], ["inside", "3 x 2"]),
+        ([0, 1], [0, 2], ["inside", "3 x 2"]),
+        ([0, -1], [0, 1], ["inside", "3 x 2"]),
+        ([3, 0], [0, 1], ["inside", "3 x 2"]),
+        ([0, 2, 0], [1, 1, 1], ["(0, 1)", "more than once"]),
+        ([0.5], [0], ["integers"]),
+        ([0], ["a"], ["integers"]),
+    ],
+)
+def test_bad_positions_are_refused_in_one_sentence(rows, columns, words):
+    with refused(*words):
+        Pattern.from_coordinates(rows, columns, (3, 2))

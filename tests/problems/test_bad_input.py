@@ -5,17 +5,20 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse
-from helpers import assert_one_sentence
+import scipy.sparse as sp
+from helpers import refused
 
 import pfbench as pf
 from pfbench.base.errors import InputError
-from pfbench.problems.linear_models import NonconvexLogistic
+from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import Observations
-from pfbench.sets import L1Ball
+from pfbench.problems.row_data import as_csr
+from pfbench.sets import L1Ball, L2Ball
 
 RECOVERY, LOGISTIC = "robust-matrix-recovery", "nonconvex-logistic"
 TASKS, CLASSES, REGRESSION = "multitask-sigmoid", "multiclass-logistic", "matrix-regression"
+DIGITS = {"source": "digits"}
 SMALL = {"rows": 6, "columns": 5, "rank": 2, "density": 0.5}
 
 
@@ -26,51 +29,45 @@ SMALL = {"rows": 6, "columns": 5, "rank": 2, "density": 0.5}
         ("", {}, ["problem", "''"]),
         (RECOVERY, {"denisty": 0.1}, ["'denisty'", "'density'"]),
         (RECOVERY, {"source": "sythetic"}, ["source", "'synthetic'"]),
-        (RECOVERY, {"source": 3}, ["source", "'3'"]),
         (RECOVERY, {"source": ["digits"]}, ["source"]),
         (RECOVERY, {"source": "digits", "rank": 3}, ["'rank'", "digits"]),
         ("separable-quadratic", {"condition": "abc"}, ["condition='abc'", "number"]),
         ("two-layer-network", {"norm": 2}, ["norm=2", "string"]),
         (RECOVERY, {"rank": 7}, ["rank=7", "at most 5"]),
         (RECOVERY, {"rank": 0}, ["rank=0", "at least 1"]),
-        (RECOVERY, {"rank": 2.0}, ["rank=2.0", "integer"]),
         (RECOVERY, {"rows": -3}, ["rows=-3", "at least 1"]),
         (RECOVERY, {"columns": "5"}, ["columns='5'", "integer"]),
         (RECOVERY, {"seed": -1}, ["seed=-1", "at least 0"]),
-        (RECOVERY, {"seed": "x"}, ["seed='x'", "integer"]),
         (RECOVERY, {"noise": -1.0}, ["noise=-1.0", "at least 0"]),
-        (RECOVERY, {"noise": math.nan}, ["noise=nan", "finite"]),
         (RECOVERY, {"outliers": 1.5}, ["outliers=1.5", "at most 1"]),
         (RECOVERY, {"density": 0.0}, ["density=0", "greater than 0"]),
         (RECOVERY, {"density": 1.5}, ["density=1.5", "at most 1"]),
         (RECOVERY, {"density": 0.001}, ["density=0.001", "raise density"]),
         (RECOVERY, {"radius": 0}, ["radius=0", "greater than 0"]),
-        (RECOVERY, {"radius": "big"}, ["radius='big'", "number"]),
         (RECOVERY, {"sigma": -1.0}, ["sigma=-1.0"]),
         (RECOVERY, {"scaling": "total"}, ["scaling", "'total'", "mean, sum"]),
         (RECOVERY, {"tolerance": 0.0}, ["tolerance=0", "greater than 0"]),
         (RECOVERY, {"tolerance": 2.0}, ["tolerance=2.0", "at most 1"]),
+        (RECOVERY, DIGITS | {"density": 0.95, "heldout": 0.2}, ["=0.95", "=0.2", "lower one"]),
+        (RECOVERY, DIGITS | {"heldout": -0.1}, ["heldout=-0.1", "at least 0"]),
+        (RECOVERY, DIGITS | {"density": 1e-9}, ["raise density"]),
         (LOGISTIC, {"set": "L1"}, ["set", "'L1'", "'l1'"]),
         (LOGISTIC, {"set": "nuclear"}, ["set nuclear", "matrices", "l1, l2"]),
         (LOGISTIC, {"set": "l2", "penalty": "l1"}, ["set=l2", "penalty=l1", "remove one"]),
         (LOGISTIC, {"set": "none", "radius": 2.0}, ["set=none", "radius", "leave it out"]),
         (LOGISTIC, {"source": "breast-cancr"}, ["source", "'breast-cancer'"]),
-        (LOGISTIC, {"source": 3}, ["source", "'3'"]),
         (LOGISTIC, {"alpha": -0.1}, ["alpha=-0.1", "at least 0"]),
         (LOGISTIC, {"radius": -0.1}, ["radius=-0.1", "greater than 0"]),
         (LOGISTIC, {"wieght": 1}, ["'wieght'"]),
         ("zero-chain", {"horizon": 0}, ["horizon=0", "at least 1"]),
-        ("zero-chain", {"horizon": 2.5}, ["horizon=2.5", "integer"]),
         ("zero-chain", {"horizon": 5, "columns": 4}, ["columns=4", "5"]),
         ("zero-chain", {"horizon": 5, "columns": 4, "seed": 0}, ["columns=4", "at least 5"]),
         ("zero-chain", {"seed": -1}, ["seed=-1", "at least 0"]),
-        ("zero-chain", {"seed": "x"}, ["seed='x'"]),
         ("zero-chain", {"horizon": 5, "epsilon": 1e-4}, ["horizon", "out"]),
         ("zero-chain", {"delta": 2.0}, ["delta", "epsilon"]),
         ("zero-chain", {"smoothness": 2.0}, ["smoothness", "epsilon"]),
         ("zero-chain", {"epsilon": 0.1}, ["epsilon=0.1", "would have no link", "0.000938"]),
         ("zero-chain", {"epsilon": 0.0}, ["epsilon=0", "greater than 0"]),
-        ("zero-chain", {"epsilon": math.nan}, ["epsilon=nan", "finite"]),
         ("zero-chain", {"epsilon": 1e-4, "smoothness": -1.0}, ["smoothness=-1"]),
         ("zero-chain", {"epsilon": 1e-4, "delta": math.inf}, ["delta=inf"]),
         ("zero-chain", {"epsilon": 1e-300}, ["epsilon=1e-300", "smaller"]),
@@ -78,7 +75,6 @@ SMALL = {"rows": 6, "columns": 5, "rank": 2, "density": 0.5}
         ("zero-chain", {"horizon": 10**5, "seed": 0}, ["directions", "100,000,000"]),
         ("zero-chain", {"rows": 3}, ["'rows'"]),
         ("finite-sum-chain", {"n": 0}, ["n=0", "at least 1"]),
-        ("finite-sum-chain", {"n": 1.5}, ["n=1.5", "integer"]),
         ("finite-sum-chain", {"epsilon": 0.1}, ["epsilon=0.1", "too large for n=", "smaller n"]),
         ("finite-sum-chain", {"epsilon": -1.0}, ["epsilon=-1", "greater than 0"]),
         ("finite-sum-chain", {"smoothness": 0.0}, ["smoothness=0"]),
@@ -87,16 +83,13 @@ SMALL = {"rows": 6, "columns": 5, "rank": 2, "density": 0.5}
         ("finite-sum-chain", {"epsilon": 1e-300}, ["epsilon=1e-300", "smaller"]),
         ("finite-sum-chain", {"epsilom": 1.0}, ["'epsilom'", "'epsilon'"]),
         ("simplex-norm", {"columns": 1}, ["columns=1", "at least 2"]),
-        ("simplex-norm", {"columns": "many"}, ["columns='many'"]),
         ("simplex-norm", {"columns": 10**12}, ["100,000,000"]),
         (TASKS, {"source": "digit"}, ["source", "'digit'", "'digits'"]),
-        (TASKS, {"source": 3}, ["source", "'3'"]),
         (TASKS, {"source": "digits", "kinds": 3}, ["'kinds'", "source digits"]),
         (TASKS, {"noise": 0.1}, ["'noise'", "source synthetic"]),
         (TASKS, {"set": "l1"}, ["set l1 is for vectors", "nuclear, spectral"]),
         (TASKS, {"set": "spectrahedron", "kinds": 2}, ["for square matrices", "(30, 10)"]),
         (TASKS, {"radius": -1.0}, ["radius=-1", "greater than 0"]),
-        (TASKS, {"radius": math.nan}, ["radius=nan", "finite"]),
         (TASKS, {"tolerance": 0.0}, ["tolerance=0", "greater than 0"]),
         (TASKS, {"kinds": 0}, ["kinds=0", "at least 1"]),
         (TASKS, {"copies": 1.5}, ["copies=1.5", "integer"]),
@@ -118,7 +111,6 @@ SMALL = {"rows": 6, "columns": 5, "rank": 2, "density": 0.5}
         (REGRESSION, {"noise": -1.0}, ["noise=-1"]),
         (REGRESSION, {"spike": 0.0}, ["spike=0"]),
         (REGRESSION, {"sensing_variance": -0.1}, ["sensing_variance=-0.1"]),
-        (REGRESSION, {"sensing_variance": math.nan}, ["sensing_variance=nan"]),
         (REGRESSION, {"storage": "float16"}, ["storage", "'float16'"]),
         (REGRESSION, {"radius": 0.0}, ["radius=0"]),
         (REGRESSION, {"tolerance": 0.0}, ["tolerance=0"]),
@@ -129,24 +121,8 @@ SMALL = {"rows": 6, "columns": 5, "rank": 2, "density": 0.5}
 )
 def test_bad_parameters_by_name(name, parameters, words):
     data = SMALL if name == RECOVERY and "source" not in parameters else {}
-    with pytest.raises(InputError) as error:
+    with refused(*words):
         pf.problem(name, **{**data, **parameters})
-    assert_one_sentence(error, *words)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"density": 0.95, "heldout": 0.2}, ["density=0.95", "heldout=0.2", "lower one"]),
-        ({"heldout": -0.1}, ["heldout=-0.1", "at least 0"]),
-        ({"density": 1e-9}, ["raise density"]),
-        ({"density": 0.5, "heldout": math.nan}, ["heldout=nan", "finite"]),
-    ],
-)
-def test_bad_shares_of_digits(parameters, words):
-    with pytest.raises(InputError) as error:
-        pf.problem(RECOVERY, source="digits", **parameters)
-    assert_one_sentence(error, *words)
 
 
 def observed(**changes):
@@ -206,9 +182,8 @@ def observed(**changes):
     ],
 )
 def test_bad_observations(changes, words):
-    with pytest.raises(InputError) as error:
+    with refused(*words):
         RobustMatrixRecovery(observed(**changes))
-    assert_one_sentence(error, *words)
 
 
 def classified(features=None, labels=None, d=2):
@@ -236,9 +211,8 @@ def classified(features=None, labels=None, d=2):
     ],
 )
 def test_bad_classification_data(changes, words):
-    with pytest.raises(InputError) as error:
+    with refused(*words):
         classified(**changes)
-    assert_one_sentence(error, *words)
 
 
 def test_the_users_own_arrays_are_neither_changed_nor_followed():
@@ -262,3 +236,58 @@ def test_later_changes_of_the_observed_values_do_not_reach_the_problem():
     before = problem.value(problem.start())
     data.values[:] = 100.0
     assert problem.value(problem.start()) == before
+
+
+# --- data rows that point outside themselves ------------------------------------------------------
+
+GOOD = sp.random_array((20, 5), density=0.5, rng=np.random.default_rng(0)).tocsr()
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])
+def test_every_sparse_format_is_read(form):
+    found = as_csr(GOOD.asformat(form))
+    assert found.format == "csr"
+    assert np.array_equal(found.toarray(), GOOD.toarray())
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo"])
+@pytest.mark.parametrize("index", [10**8, -1, 20])
+def test_an_index_outside_is_refused(form, index):
+    wrong = GOOD.asformat(form, copy=True)
+    (wrong.coords[1] if form == "coo" else wrong.indices)[0] = index
+    with pytest.raises(InputError, match="the features must be a matrix"):
+        LeastSquares(features=wrong, labels=np.ones(20), set=L2Ball(5, 1.0))
+
+
+@pytest.mark.parametrize(("place", "pointer"), [(3, 10**6), (3, -1), (0, 1), (-1, 10**6)])
+def test_row_pointers_that_lie_are_refused(place, pointer):
+    wrong = GOOD.copy()
+    wrong.indptr[place] = pointer
+    with pytest.raises(InputError, match="the features must be a matrix"):
+        as_csr(wrong)
+
+
+def test_duplicates_are_added_up_and_the_data_copied():
+    doubled = sp.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 5))
+    found = as_csr(doubled)
+    doubled.data[:] = 7.0
+    assert found.toarray().tolist() == [[0, 2, 0, 0, 0], [1, 0, 0, 0, 0]]
+
+
+def test_more_entries_than_32_bits_number_are_refused(monkeypatch):
+    monkeypatch.setattr("pfbench.problems.row_data.MOST_ENTRIES", 10)
+    with pytest.raises(InputError, match="at most 2"):
+        as_csr(GOOD)
+
+
+@pytest.mark.parametrize(
+    "name", ["quadratic", "nonconvex-logistic", "multitask-sigmoid", "matrix-regression"]
+)
+@pytest.mark.parametrize("verb", ["gradient", "value", "batch"])
+def test_a_point_of_another_size_reaches_no_compiled_loop(name, verb):
+    problem = pf.problem(name)
+    x = problem.start()
+    for wrong in (x[:-1], np.concatenate([x, x])):
+        arguments = (np.array([0]), wrong) if verb == "batch" else (wrong,)
+        with pytest.raises((InputError, IndexError, ValueError)):
+            getattr(problem, verb)(*arguments)

@@ -113,23 +113,6 @@ def test_value_and_gradient_are_means_over_the_components(problem, seed):
     assert_allclose(backend.gradient(px), expected, **tolerances)
 
 
-@EACH_WRITTEN
-def test_gradient_is_the_slope_of_value(problem):
-    _, reference, rng, x, _, px, _ = setting(problem, 3)
-    g, h = reference.embedded(problem.gradient(px)), 1e-6
-    d = reference.random(rng)
-    ends = [problem.value(reference.point(x + sign * h * d)) for sign in (1, -1)]
-    assert_allclose(np.vdot(g, d), (ends[0] - ends[1]) / (2 * h), rtol=1e-6, atol=1e-8)
-
-
-@EACH
-def test_each_single_component_gradient(problem):
-    backend, reference, _, x, _, px, _ = setting(problem, 1)
-    each = reference.component_gradients(x)
-    for i, expected in enumerate(each):
-        assert_allclose(backend.batch(np.array([i]), px), expected, **close(problem, each))
-
-
 @EACH
 @settings(max_examples=15)
 @given(SEEDS)
@@ -247,16 +230,6 @@ def test_a_table_keeps_one_gradient_for_each_component(problem, seed):
             assert_allclose(table.mean, stored.mean(axis=0), **tolerances)
 
 
-@EACH
-def test_an_earlier_mean_of_a_table_does_not_change_under_the_caller(problem):
-    backend, _, _, _, _, px, py = setting(problem, 0)
-    table = backend.table(px)
-    mean = table.mean
-    kept = mean.copy()
-    table.replace(np.arange(problem.n), py)
-    assert_array_equal(mean, kept)
-
-
 def test_a_logistic_table_holds_no_more_regulariser_gradients_than_it_needs():
     problem = tiny_logistic()
     table, rng = problem.table(np.zeros(4)), np.random.default_rng(0)
@@ -352,39 +325,6 @@ def test_loops_for_several_threads_equal_the_serial_ones(seed):
 
     for one, several in zip(answers(serial), answers(parallel), strict=True):
         assert_allclose(several, one, rtol=1e-12, atol=1e-14)
-
-
-# --- scaling --------------------------------------------------------------------------------------
-
-
-def test_the_sum_is_n_times_the_mean_everywhere():
-    mean, total = tiny_recovery(seed=2), tiny_recovery(seed=2, scaling="sum")
-    n, rng = mean.n, np.random.default_rng(0)
-    x, y = (rng.standard_normal(mean.shape) for _ in range(2))
-    indices = np.array([0, 4, 4])
-
-    def answers(problem):
-        backend, point = problem.open(rng), reference_of(problem).point
-        hessian, table = backend.hessian(point(x)), backend.table(point(x))
-        return [
-            backend.value(point(x)),
-            backend.gradient(point(x)),
-            backend.batch(indices, point(x)),
-            backend.difference(indices, point(x), point(y)),
-            hessian.product(point(x), point(y)),
-            hessian.batch(indices, point(x), point(y)),
-            table.mean,
-            table.replace(indices, point(y)),
-            table.mean,
-        ]
-
-    for of_mean, of_sum in zip(answers(mean), answers(total), strict=True):
-        assert_allclose(of_sum, n * np.asarray(of_mean), rtol=1e-12, atol=1e-14)
-    a, b = (problem.constants(problem.start()) for problem in (mean, total))
-    for name in ("L_f", "L_ms", "L_max", "L2_ms", "delta", "ell"):
-        assert_allclose(getattr(b, name), n * getattr(a, name), rtol=1e-12)
-    assert_allclose(b.sigma2, n**2 * a.sigma2, rtol=1e-12)
-    assert b.D == a.D
 
 
 # --- the rest of a problem's interface ------------------------------------------------------------

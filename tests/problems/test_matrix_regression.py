@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.optimize
-from helpers import assert_one_sentence, reference_of, tiny_sensing
+from helpers import reference_of, refused, tiny_sensing
 from numpy.testing import assert_allclose
 
 import pfbench as pf
-from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.errors import RefusedError
 from pfbench.base.state import State
 from pfbench.points.atoms import Factors
 from pfbench.problems import matrix_regression, sensing
@@ -52,17 +52,6 @@ def test_the_loops_for_several_threads_give_the_same(monkeypatch):
         many = [problem.value(x), problem.gradient(x), backend.batch(S, x)]
         for a, b in zip(one, many, strict=True):
             assert_allclose(a, b, **CLOSE)
-
-
-def test_an_index_outside_the_components_is_an_error():
-    problem = tiny_sensing()
-    x = problem.start()
-    for index in (-1, 9):
-        S = np.array([0, 1, 2, index, 3])
-        with pytest.raises(IndexError):
-            problem.open(np.random.default_rng(0)).difference(S, x, x + 1.0)
-        with pytest.raises(IndexError):
-            problem.data.products(S, x)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -203,9 +192,8 @@ def test_the_worst_direction_needs_the_tau_that_is_returned_and_none_found_needs
     problem, rank
 ):
     if rank > min(problem.shape):
-        with pytest.raises(InputError) as error:
+        with refused(f"rank={rank}"):
             find_worst_direction(problem.data, 0.25, rank=rank)
-        assert_one_sentence(error, f"rank={rank}")
         return
     rng = np.random.default_rng(11)
     # Above the least curvature of f, so that some direction does need a positive tau.
@@ -220,35 +208,11 @@ def test_the_worst_direction_needs_the_tau_that_is_returned_and_none_found_needs
     assert max(needed(problem, alpha, V) for V in (A @ B)[:300]) <= worst.tau * (1.0 + 1e-9)
 
 
-@pytest.mark.long
-def test_the_worst_rank_one_direction_is_that_of_a_grid():
-    problem = tiny_sensing(0.1, shape=(2, 2), n=5)
-    angles = np.linspace(0.0, math.pi, 301)
-    units = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    grid = max(
-        needed(problem, 0.7, np.outer(u, v)) for u, v in itertools.product(units[::3], units)
-    )
-    found = find_worst_direction(problem.data, 0.7).tau
-    assert grid <= found <= grid + 1e-3
-
-
 def test_a_curvature_below_that_of_f_needs_no_tau():
     problem = tiny_sensing(n=400)
     least = np.linalg.eigvalsh(reference_of(problem).hessians.mean(axis=0))[0]
     for rank in (1, 3):
         assert find_worst_direction(problem.data, 0.49 * least, rank=rank).tau == 0.0
-
-
-@pytest.mark.parametrize(
-    ("ratio", "printed", "corrected"), [(10, 3.9, 1.4), (40, 8.5, 0.0), (160, 19.0, 0.0)]
-)
-def test_lemma_1_as_printed_needs_a_constant_that_grows(ratio, printed, corrected):
-    """c in tau = c xi d/n on the worst rank-one direction (li2019 lemma 1), d = 20."""
-    data = draw_synthetic_sensing(rows=20, columns=20, rank=1, n=20 * ratio, spike=1.0)
-    problem = MatrixRegression(data, data.li2019_ball)
-    assert data.variances == (1.0, 1.0)
-    assert_allclose(ratio * find_worst_direction(problem.data, 0.5).tau, printed, rtol=0.15)
-    assert_allclose(ratio * find_worst_direction(problem.data, 0.25).tau, corrected, atol=0.35)
 
 
 def blind(d=20, r=1):
@@ -480,14 +444,6 @@ def test_the_error_against_the_underlying_matrix():
     assert tiny_sensing().measures() == {}
 
 
-# --- runs -----------------------------------------------------------------------------------------
-
-
-def small(w=0.0, **more):
-    given = {"rows": 8, "columns": 7, "rank": 2, "n": 180, "spike": 5.0, "noise": 3.0}
-    return pf.problem("matrix-regression", **given, sensing_variance=w, radius=40.0, **more)
-
-
 # --- bad input ------------------------------------------------------------------------------------
 
 
@@ -510,9 +466,8 @@ def small(w=0.0, **more):
     ],
 )
 def test_bad_data_are_refused(change, words):
-    with pytest.raises(InputError) as error:
+    with refused(*words):
         MatrixRegression(replace(tiny_sensing().data, **change), tiny_sensing().set)
-    assert_one_sentence(error, *words)
 
 
 @pytest.mark.parametrize(
@@ -525,6 +480,5 @@ def test_bad_data_are_refused(change, words):
     ],
 )
 def test_a_search_with_bad_arguments_is_refused(arguments, words):
-    with pytest.raises(InputError) as error:
+    with refused(*words):
         find_worst_direction(tiny_sensing().data, **arguments)
-    assert_one_sentence(error, *words)

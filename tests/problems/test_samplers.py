@@ -3,7 +3,6 @@
 import math
 import re
 from contextlib import suppress
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -15,9 +14,8 @@ from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Draws
 from pfbench.checking import check
-from pfbench.estimators import STORM, HeavyBall
 from pfbench.oracles import Ledger, Oracles
-from pfbench.problems.noisy_gradients import AdditiveNoise, NoiseDistribution
+from pfbench.problems.noisy_gradients import NoiseDistribution
 from pfbench.problems.sampler import RandomRegression
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification.instruments.enumerated_random import enumerate_draws
@@ -85,45 +83,6 @@ def test_checks_of_a_sampler_pass_without_a_finite_distribution():
 
 
 # --- laws of estimators, exact --------------------------------------------------------------------
-
-
-def exact_errors(estimator, problem, path):
-    """Return E|g_t - grad f(x_t)|^2 along a path, by enumeration of all sequences of draws."""
-
-    def errors(rng):
-        ask = Oracles(problem, Ledger(), problem.set.diameter)
-        estimate = estimator.start(ask, rng)
-        return [float(((estimate(x) - problem.gradient(x)) ** 2).sum()) for x in path]
-
-    outcomes = list(enumerate_draws(errors))
-    assert len(outcomes) == 3 ** len(path)
-    return sum(chance * np.array(result) for chance, result in outcomes)
-
-
-def variance(problem, function, *points):
-    """Return E|v - E v|^2 of v = function of the gradients of one draw at the points."""
-    singles = [Draws(np.array([k]), 1) for k in range(3)]
-    values = [function(*(problem.batch(S, x) for x in points)) for S in singles]
-    mean = problem.probabilities @ np.array(values)
-    return float(problem.probabilities @ ((np.array(values) - mean) ** 2).sum(axis=1))
-
-
-@pytest.mark.parametrize("kind", ["heavy-ball", "storm"])
-def test_the_law_of_an_estimator_is_exact_on_a_sampler(kind):
-    """THEORY3 A4, mars with gamma = 0 and 1: bias and variance by their recursions."""
-    problem, alpha = small_regression(), 0.3
-    path = list(np.random.default_rng(5).standard_normal((5, 2)))
-    gamma = 1.0 if kind == "storm" else 0.0
-    estimator = {"storm": STORM, "heavy-ball": HeavyBall}[kind](batch=1, alpha=alpha)
-    bias, w = np.zeros(2), variance(problem, lambda g: g, path[0])
-    expected = [w]
-    for before, x in pairwise(path):
-        change = problem.gradient(x) - problem.gradient(before)
-        bias = (1 - alpha) * (bias + (gamma - 1) * change)
-        step = lambda g, g_before: (1 - alpha) * gamma * (g - g_before) + alpha * g  # noqa: E731
-        w = (1 - alpha) ** 2 * w + variance(problem, step, x, before)
-        expected.append(bias @ bias + w)
-    np.testing.assert_allclose(exact_errors(estimator, problem, path), expected, rtol=1e-12)
 
 
 # --- oracles --------------------------------------------------------------------------------------
@@ -315,39 +274,6 @@ def test_a_sampler_of_plain_functions_runs_and_passes_its_checks():
     assert run.counts.sfo == 1000
     assert run.final["value"] < 0.1
     assert not [r for r in check(problem).findings if r.status == "failed"]
-
-
-def biased(S, x):
-    return 3.0 * mean_gradient(S, x)
-
-
-@pytest.mark.parametrize(
-    ("make", "failed"),
-    [
-        (lambda: own(sample_grad=biased), "mean of the draws"),
-        (
-            lambda: AdditiveNoise(
-                function=pf.problem("separable-quadratic", columns=2),
-                noise=LyingNoise(),
-                direction=np.array([1.0, 0.0]),
-            ),
-            "mean of the draws",
-        ),
-    ],
-    ids=["biased gradient", "noise with a mean"],
-)
-def test_a_wrong_sampler_is_found(make, failed):
-    report = check(make())
-    assert failed in [result.check for result in report.findings if result.status == "failed"]
-
-
-class LyingNoise(NoiseDistribution):
-    """Two-point noise with unequal chances: its mean is not 0."""
-
-    @property
-    def atoms(self):
-        values, _ = NoiseDistribution().atoms
-        return type(NoiseDistribution().atoms)(values, np.array([0.4, 0.6]))
 
 
 def test_too_small_a_variance_is_found():

@@ -1,13 +1,24 @@
-"""The laws of the synthetic source, what is held out, and that a seed fixes everything."""
+"""Synthetic and real sources; how problems are built; best known values; shared arrays."""
+
+import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import pfbench as pf
+from pfbench.base import arrays
+from pfbench.base.errors import InputError
+from pfbench.base.selectors import Selector
 from pfbench.base.state import State
-from pfbench.problems import observations
-from pfbench.problems.catalogue import PROBLEMS
+from pfbench.points import Pattern
+from pfbench.points.atoms import Factors
+from pfbench.problems import PROBLEMS, observations
+from pfbench.problems.catalogue import build_problem
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.observations import Observations, SyntheticEntries, _draw_hypergeometric
+from pfbench.problems.shared_terms import SharedArrayTable
 
 PAPER = observations.draw_synthetic_entries(seed=0)
 
@@ -64,42 +75,10 @@ def test_all_entries_and_no_entries_may_be_outliers():
     assert changed(exactly).sum() == 60  # all is observed, so all changed entries are
 
 
-def test_outliers_are_uniform_noise():
-    data = observations.draw_synthetic_entries(
-        rows=300, columns=300, density=1.0, outliers=0.2, noise=3.0
-    )
-    noise = (data.values - truth_at(data))[changed(data)]
-    assert np.abs(noise).max() <= 3.0
-    # Uniform on [-3, 3]: mean 0 and second moment 3, each within five standard deviations.
-    assert abs(noise.mean()) < 5 * np.sqrt(3.0 / noise.size)
-    assert abs((noise**2).mean() - 3.0) < 5 * np.sqrt(7.2 / noise.size)
-
-
-def test_observed_positions_are_uniform():
-    counts = np.zeros((10, 8))
-    for seed in range(400):
-        data = observations.draw_synthetic_entries(
-            seed=seed, rows=10, columns=8, rank=2, density=0.25
-        )
-        counts[data.rows, data.columns] += 1
-    # Each cell is binomial(400, 1/4): mean 100, standard deviation 8.7.
-    assert np.abs(counts - 100).max() < 5 * 8.7
-
-
 @pytest.mark.parametrize(("density", "n"), [(1.0, 30), (0.5, 15), (0.1, 3), (0.05, 2)])
 def test_the_share_of_observed_entries(density, n):
     data = observations.draw_synthetic_entries(rows=6, columns=5, rank=1, density=density)
     assert data.values.size == n
-
-
-def test_a_seed_fixes_the_data_and_another_changes_them():
-    parameters = {"rows": 12, "columns": 9, "rank": 3, "density": 0.4}
-    first, again, other = (
-        pf.problem("robust-matrix-recovery", seed=seed, **parameters) for seed in (5, 5, 6)
-    )
-    assert first.digest == again.digest != other.digest
-    assert_array_equal(first.targets, again.targets)
-    assert_array_equal(first.pattern.rows.indices, again.pattern.rows.indices)
 
 
 def test_a_parameter_of_the_loss_does_not_change_the_data():
@@ -167,8 +146,211 @@ def test_every_parameter_of_every_problem_is_explained(name):
         assert line, parameter
 
 
-def test_a_problem_shows_the_parameters_it_was_given():
-    problem = pf.problem("robust-matrix-recovery", rows=6, columns=5, rank=2)
-    assert dict(problem.parameters) == {"rows": 6, "columns": 5, "rank": 2}
-    with pytest.raises(TypeError):
-        problem.parameters["rows"] = 7
+# --- synthetic entries are drawn a part at a time -------------------------------------------------
+
+DRAWN = SyntheticEntries(seed=3, rows=40, columns=30, rank=3, density=0.4, outliers=0.2)
+
+
+def at_once(drawn):
+    """Return rows, columns and values, by arrays of full length."""
+    rng = np.random.default_rng(np.random.SeedSequence(drawn.seed))
+    M, N = drawn.rows, drawn.columns
+    n = round(drawn.density * M * N)
+    left, right = (np.linalg.qr(rng.standard_normal((size, drawn.rank)))[0] for size in (M, N))
+    weights = drawn.largest * drawn.decay ** np.arange(1.0 - drawn.rank, 1.0)
+    i, j = np.divmod(np.sort(rng.choice(M * N, size=n, replace=False, shuffle=False)), N)
+    values = np.einsum("kj,kj->j", left.T[:, i] * weights[:, None], right.T[:, j])
+    changed = round(drawn.outliers * M * N)
+    hit = _draw_hypergeometric(rng, changed, M * N - changed, n)
+    values[rng.choice(n, size=hit, replace=False)] += rng.uniform(
+        -drawn.noise, drawn.noise, size=hit
+    )
+    return i, j, values
+
+
+@pytest.fixture(params=[7, 64, 1 << 17])
+def in_parts(request, monkeypatch):
+    monkeypatch.setattr(arrays, "_PART", request.param)
+
+
+def test_the_parts_are_the_whole(in_parts):
+    data, whole = DRAWN.draw(), at_once(DRAWN)
+    for part, expected in zip((data.rows, data.columns, data.values), whole, strict=True):
+        assert part.dtype == expected.dtype
+        assert_array_equal(part, expected)
+
+
+def test_they_have_the_digest_of_the_same_entries_in_any_form(in_parts):
+    data, (i, j, values) = DRAWN.draw(), at_once(DRAWN)
+    own = RobustMatrixRecovery(data).digest
+    assert own == RobustMatrixRecovery(Observations((40, 30), i, j, values)).digest
+    narrow = Observations((40, 30), i.astype(np.uint8), j.astype(np.int16), values)
+    assert own == RobustMatrixRecovery(narrow).digest
+    values[-1] = np.nextafter(values[-1], 9.0)
+    assert own != RobustMatrixRecovery(Observations((40, 30), i, j, values)).digest
+
+
+def test_row_numbers_of_a_range(in_parts):
+    pattern = DRAWN.draw().pattern
+    rows = pattern.row_numbers()
+    assert_array_equal(np.concatenate([rows[part] for part in pattern.slices()]), rows)
+    for part in (slice(0, 1), slice(5, 5), slice(13, 200), slice(pattern.n - 1, None)):
+        assert_array_equal(pattern.row_numbers(part), rows[part])
+
+
+def test_the_truth_is_held_against_every_part(in_parts):
+    data = dataclasses.replace(DRAWN, outliers=0.0).draw()
+    assert RobustMatrixRecovery(data).best_known[0] == pytest.approx(0.0, abs=1e-20)
+    values = data.values.copy()
+    values[-1] += 1e-9
+    assert RobustMatrixRecovery(dataclasses.replace(data, entries=values)).best_known is None
+
+
+# --- ratings of a user ----------------------------------------------------------------------------
+
+
+def test_ratings_that_are_all_equal_are_refused_as_such(tmp_path):
+    path = tmp_path / "u.data"
+    path.write_text("1\t1\t5\t0\n1\t2\t5\t0\n2\t1\t5\t0\n")
+    with pytest.raises(InputError, match="all ratings of the source movielens are equal"):
+        pf.problem("robust-matrix-recovery", source="movielens", edition=str(path))
+
+
+# --- problems are built once ----------------------------------------------------------------------
+
+SMALL = {
+    "robust-matrix-recovery": {"rows": 6, "columns": 5, "rank": 1, "density": 0.5},
+    "nonconvex-logistic": {"source": "synthetic", "rows": 9, "columns": 3},
+    "multitask-sigmoid": {"rows": 4, "columns": 3, "kinds": 2, "copies": 1},
+    "multiclass-logistic": {"source": "synthetic", "rows": 9, "columns": 3},
+    "matrix-regression": {"rows": 3, "columns": 3, "rank": 1, "n": 9},
+    "finite-sum-chain": {"n": 4},
+    "zero-chain": {"horizon": 3},
+    "simplex-norm": {"columns": 4},
+    "separable-quadratic": {"columns": 4},
+    "matrix-least-squares": {"rows": 4},
+    "two-layer-network": {"rows": 9},
+} | {name: {"rows": 9, "columns": 3} for name in ("robust-regression", "log-cosh", "quadratic")}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_one_construction(name, monkeypatch):
+    cls, built = PROBLEMS[name].family.problem, []
+    if not hasattr(cls, "__post_init__"):
+        pytest.skip("nothing is checked where it is constructed")
+    check = cls.__post_init__
+
+    def counted(self):
+        built.append(type(self))
+        check(self)
+
+    monkeypatch.setattr(cls, "__post_init__", counted)
+    parameters = SMALL.get(name, {})
+    problem = pf.problem(name, **parameters)
+    assert built == [cls]
+    assert (problem.name, dict(problem.parameters)) == (name, parameters)
+
+
+def test_positions_are_sorted_once(monkeypatch):
+    calls = []
+    build = Pattern.from_sorted
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return build(*arguments)
+
+    monkeypatch.setattr(Pattern, "from_sorted", counted)
+    problem = pf.problem("robust-matrix-recovery", **SMALL["robust-matrix-recovery"])
+    problem.gradient(problem.start())
+    assert len(calls) == 1
+
+
+def test_one_object_under_two_names_keeps_both():
+    given = PROBLEMS["simplex-norm"].build({"columns": 4})
+    one, other = given.with_selector("one", {"columns": 4}), given.with_selector("other", {})
+    assert (one.name, other.name, given.name) == ("one", "other", "simplex-norm")
+    assert (one.parameters, other.parameters) == ({"columns": 4}, {})
+    assert type(one) is type(given)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.columns = 5
+
+
+@pytest.mark.parametrize("text", ["nan", "1e3", "007", "true"])
+def test_a_parameter_that_is_a_text_stays_one(text):
+    """It is refused, or looked for, as it was written."""
+    selector = Selector.parse(f"robust-matrix-recovery[source={text},seed=3]")
+    with pytest.raises(pf.PfbenchError, match=f"'{text}'"):
+        build_problem(selector)
+
+
+# --- the best known value of matrix recovery ------------------------------------------------------
+
+
+def recovery(noise=0.0, radius=1.01, factor=1.0):
+    """A rank-2 truth of nuclear norm 7, observed with noise; the ball has `radius` times that."""
+    rng = np.random.default_rng(4)
+    left, right = (np.linalg.qr(rng.standard_normal((k, 2)))[0].T for k in (6, 5))
+    truth = Factors(np.array([5.0, 2.0]), left, right)
+    cells = rng.choice(30, size=17, replace=False)
+    rows, columns = np.divmod(cells, 5)
+    full = (left * truth.weights[:, None]).T @ right
+    values = factor * full[rows, columns] + noise * rng.standard_normal(17)
+    data = Observations((6, 5), rows, columns, values, truth=truth)
+    return RobustMatrixRecovery(data, radius=7.0 * radius)
+
+
+@pytest.mark.parametrize("radius", [1.0, 1.01, 50.0])
+def test_zero_is_attained_at_a_truth_inside_the_ball(radius):
+    value, words = recovery(radius=radius).best_known
+    assert 0.0 <= value < 1e-24
+    assert "without noise" in words
+
+
+@pytest.mark.parametrize("given", [{"noise": 1e-6}, {"radius": 0.999}, {"factor": 1.001}])
+def test_nothing_is_known_with_noise_or_a_smaller_ball(given):
+    assert recovery(**given).best_known is None
+
+
+def test_nothing_is_known_without_the_truth():
+    known = recovery()
+    data = replace(known.observations, truth=None)
+    assert RobustMatrixRecovery(data, radius=known.radius).best_known is None
+
+
+def test_the_generated_problems_say_so_too():
+    small = {"rows": 12, "columns": 10, "rank": 1, "outliers": 0.0}
+    assert pf.problem("robust-matrix-recovery", **small).best_known[0] < 1e-20
+    for other in ({"outliers": 0.5}, {"radius": 0.01}):
+        assert pf.problem("robust-matrix-recovery", **small | other).best_known is None
+
+
+# --- arrays that components share -----------------------------------------------------------------
+
+NO_COUNTS = np.empty(0, dtype=np.int64)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_component_has_the_array_that_was_stored_last(seed):
+    rng, n = np.random.default_rng(seed), 9
+    each = np.tile(rng.standard_normal(3), (n, 1))
+    terms = SharedArrayTable(n, each[0])
+    for _ in range(60):
+        drawn, term, before = rng.integers(n, size=rng.integers(1, 6)), rng.standard_normal(3), each
+        change = terms.replace_and_sum_change(drawn, term)
+        each = before.copy()
+        each[drawn] = term
+        assert_allclose(change, (each - before).sum(axis=0), atol=1e-12)
+        indices, counts = rng.integers(n, size=7), rng.integers(5, size=7)
+        assert_allclose(terms.mean(indices, NO_COUNTS, 7), each[indices].mean(axis=0))
+        size = max(1, int(counts.sum()))
+        assert_allclose(terms.mean(indices, counts, size), counts @ each[indices] / size)
+        # No array is counted that no component has, and little more than those have room.
+        assert len(terms) == len(np.unique(each, axis=0))
+        assert len(terms._terms) < 2 * n
+
+
+def test_an_array_goes_with_its_last_component():
+    terms = SharedArrayTable(3, np.zeros(2))
+    for stored, left in (([0, 1], 2), ([2], 2), ([0, 1, 2, 1], 1)):
+        terms.replace_and_sum_change(np.array(stored), np.ones(2))
+        assert len(terms) == left

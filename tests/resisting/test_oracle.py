@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from contenders import f, slope
-from helpers import assert_one_sentence
+from helpers import refused
 
 from pfbench.base.errors import DivergedError, InputError, RefusedError
 from pfbench.base.state import State
@@ -12,6 +12,18 @@ from pfbench.resisting.resisting_oracle import ResistingOracle, make_resisting_c
 from pfbench.resisting.transcript import KINDS
 
 GRADIENT, VALUE, LO, PROX, YIELD = range(len(KINDS))
+
+
+@pytest.fixture
+def oracle():
+    """Make an oracle that records: T, and if wanted d, seed, L, mu."""
+
+    def make(T=6, d=None, seed=0, **scale):
+        return ResistingOracle(
+            make_resisting_chain(T, d, **scale), np.random.default_rng(seed), record=True
+        )
+
+    return make
 
 
 def converse(oracle, steps=9, seed=1):
@@ -47,16 +59,6 @@ def test_every_answer_is_that_of_the_function_as_the_paper_prints_it(oracle):
             np.testing.assert_allclose(answer, slope(x, V), rtol=1e-11, atol=1e-10)
         else:
             assert answer == pytest.approx(f(x, V), rel=1e-12)
-
-
-def test_the_slope_of_the_reference_is_that_of_its_values(oracle):
-    one = oracle(T=4)
-    V = one.finish()[0].directions
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        x, direction = 2.0 * rng.standard_normal((2, one.d))
-        numeric = (f(x + 1e-6 * direction, V) - f(x - 1e-6 * direction, V)) / 2e-6
-        assert slope(x, V) @ direction == pytest.approx(numeric, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize(("L", "mu"), [(2.5, 0.3), (None, 7.0), (1e-3, 1.0)])
@@ -192,17 +194,17 @@ def test_a_used_up_dimension_is_refused(oracle):
     rng = np.random.default_rng(3)
     for _ in range(6):
         one.value(rng.standard_normal(11))
-    with pytest.raises(RefusedError) as error:
+    with refused(
+        "the dimension 11 is too small", "6 dimensions", "larger dimension", error=RefusedError
+    ):
         one.value(rng.standard_normal(11))
-    assert_one_sentence(error, "the dimension 11 is too small", "6 dimensions", "larger dimension")
     fixed, _ = one.finish()
     assert fixed.directions.shape == (11, 5)
 
 
 def test_2T_dimensions_are_too_few(oracle):
-    with pytest.raises(InputError) as error:
+    with refused("dimension 14", "above 2T = 14"):
         make_resisting_chain(7, 14)
-    assert_one_sentence(error, "dimension 14", "above 2T = 14")
     assert make_resisting_chain(7, 15).columns == make_resisting_chain(7).columns == 15
 
 
@@ -240,8 +242,8 @@ def test_the_digest_sees_every_bit(oracle):
     assert first.exchange_digest() != second.exchange_digest()
 
 
-def test_an_algorithm_that_changes_what_it_got_changes_no_record():
-    one = ResistingOracle(make_resisting_chain(4), np.random.default_rng(0), record=True)
+def test_an_algorithm_that_changes_what_it_got_changes_no_record(oracle):
+    one = oracle(T=4)
     x = np.zeros(one.d)
     for _ in range(3):
         g = one.gradient(x)

@@ -32,10 +32,13 @@ def certified(spectrum, seed, failure=1e-9, **options):
     return leading_singular_triple(operator, rng, tolerance=1e-3, failure=failure, **options)
 
 
-@pytest.mark.parametrize("spectrum", SPECTRA)
-def test_the_certified_interval_contains_the_largest_singular_value(spectrum):
+@pytest.mark.parametrize(
+    ("spectrum", "warm"), [*((one, None) for one in SPECTRA), ("shelf", np.eye(N)[1])]
+)
+def test_the_certified_interval_contains_the_largest_singular_value(spectrum, warm):
+    """Also where a warm start lies exactly in the wrong direction."""
     for seed in SEEDS:
-        triple = certified(spectrum, seed)
+        triple = certified(spectrum, seed, warm=warm)
         assert triple.sigma <= 1.0 + 1e-13
         assert triple.upper >= 1.0 - 1e-13
         assert triple.upper <= triple.sigma * (1.0 + 1e-3) * (1.0 + 1e-12)
@@ -102,15 +105,6 @@ def test_one_step_on_a_long_row_whose_direction_the_start_hardly_sees():
         assert triple.upper >= np.sqrt(2.0)
 
 
-def test_a_warm_start_does_not_spoil_the_certificate():
-    """Warm starts that lie exactly in the wrong direction."""
-    for seed in SEEDS:
-        wrong = np.eye(N)[1]
-        triple = certified("shelf", seed, warm=wrong)
-        assert triple.sigma <= 1.0 + 1e-13
-        assert triple.upper >= 1.0
-
-
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (5, 40), (40, 5), (30, 30)])
 def test_the_triple_is_the_singular_triple(shape):
     G = np.random.default_rng(0).standard_normal(shape)
@@ -144,19 +138,6 @@ def test_with_a_share_the_right_vector_is_that_of_the_left_one(shape, most_steps
     assert_allclose(shared.u, plain.u, rtol=1e-14)
     assert_allclose(shared.sigma * shared.v, G.T @ shared.u, atol=1e-13 * shared.sigma)
     assert shared.sigma >= plain.sigma * (1.0 - 1e-15)
-
-
-@pytest.mark.parametrize("size", [1e300, 1e150, 1e-150, 1e-300, 5e-324])
-def test_the_scale_of_the_matrix_does_not_matter(size):
-    G = np.array([[3.0, 1.0], [1.0, -2.0], [0.0, 1.0]])
-    G /= np.abs(G).max()
-    exact = np.linalg.norm(np.round(G) if size == 5e-324 else G, 2)
-    triple = leading_singular_triple(
-        DenseOperator(size * G), np.random.default_rng(0), tolerance=1e-10, failure=1e-9
-    )
-    assert_allclose(triple.sigma / size, exact, rtol=0.2 if size == 5e-324 else 1e-12)
-    assert_allclose(np.linalg.norm(triple.v), 1.0, rtol=1e-14)
-    assert triple.upper >= triple.sigma
 
 
 def test_a_zero_matrix_gives_unit_vectors_and_zero():

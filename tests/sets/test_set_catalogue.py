@@ -1,37 +1,41 @@
-"""The sets and penalties by name, as a selector builds them."""
+"""The sets and penalties by name: what they are built from, what they refuse, odd arrays."""
+
+import math
 
 import numpy as np
 import pytest
-from helpers import assert_one_sentence
+from helpers import refused
+from numpy.testing import assert_array_equal
 
-from pfbench.base.errors import InputError
-from pfbench.base.selectors import Selector
+from pfbench.base.errors import DivergedError, InputError
 from pfbench.points import RankOne
 from pfbench.sets import (
     PENALTIES,
     SETS,
+    BirkhoffPolytope,
     Box,
+    GraphicMatroid,
     GroupLassoBall,
     GroupPenalty,
     KSparsePolytope,
     L1Penalty,
+    Matroid,
     MatroidBasePolytope,
     NuclearBall,
     NuclearPenalty,
+    OracleMatroid,
+    PartitionMatroid,
     Permutahedron,
+    SpanningTreePolytope,
+    Spectrahedron,
+    SubmodularBasePolytope,
     UniformMatroid,
+    UnitFlowPolytope,
     feasible_set,
     penalty,
 )
 from pfbench.sets.catalogue import can_build
 
-NAMES = [
-    *("nuclear", "spectral", "spectrahedron", "row-norm", "column-norm"),
-    *("max-row-norm", "max-column-norm"),
-    *("l1", "l2", "linf", "box", "simplex", "k-sparse", "group-lasso"),
-    *("birkhoff", "unit-flow", "spanning-tree", "matroid-base", "submodular-base"),
-    "permutahedron",
-]
 SHAPES = {"vectors": (4,), "matrices": (3, 2), "square matrices": (3, 3), "arrays": (4,)}
 SAMPLES = {"k": 2, "groups": 2, "radius": 1.5, "lower": -2.0, "upper": 3.0, "weight": 0.5}
 BUILT = [name for name, cls in SETS.items() if not cls.required_arguments]
@@ -43,17 +47,11 @@ def chosen_of(entry):
     return list(known), [name for name, one in known.items() if one.is_required]
 
 
-def test_every_set_and_penalty_has_its_name():
-    assert sorted(SETS) == sorted(NAMES)
-    assert sorted(PENALTIES) == ["group", "l1", "nuclear"]
-    for classes in (SETS, PENALTIES):
-        assert all(cls.name == name and cls.source for name, cls in classes.items())
-
-
 @pytest.mark.parametrize("entries", [SETS, PENALTIES])
 def test_every_entry_has_one_line_and_says_how_it_is_built(entries):
     for name, entry in entries.items():
         assert entry.name == name
+        assert entry.source
         assert entry.summary
         assert "\n" not in entry.summary
         assert can_build(entry, SHAPES[entry.points]) == (not entry.required_arguments)
@@ -100,12 +98,78 @@ def test_parameters_reach_the_set():
     assert penalty("group", (5,), groups=2) == GroupPenalty(1.0, d=5, groups=2)
 
 
-def test_the_parameters_of_a_selector_fit():
-    selector = Selector.parse("k-sparse[k=2,radius=3]")
-    assert feasible_set(selector.name, (4,), **selector.parameters) == KSparsePolytope(4, 3, k=2)
-
+# --- parameters, fast bases and calls -------------------------------------------------------------
 
 REFUSED = {
+    "box size": (lambda: Box(0), ["d=0", "at least 1"]),
+    "box crossed": (lambda: Box(2, [0.0, 3.0], 1.0), ["entry 1", "exchange"]),
+    "box nan": (lambda: Box(2, math.nan, 1.0), ["lower=nan", "finite"]),
+    "box inf": (lambda: Box(2, 0.0, [1.0, math.inf]), ["upper", "infinite"]),
+    "box shape": (lambda: Box(2, np.zeros(3)), ["lower", "(3,)", "(2,)"]),
+    "box text": (lambda: Box(2, "a"), ["lower='a'", "number"]),
+    "sparse k": (lambda: KSparsePolytope(3, k=4), ["k=4", "at most d=3"]),
+    "sparse k 0": (lambda: KSparsePolytope(3, k=0), ["k=0", "at least 1"]),
+    "sparse k real": (lambda: KSparsePolytope(3, k=1.5), ["k=1.5", "integer"]),
+    "sparse radius": (lambda: KSparsePolytope(3, -1.0, k=1), ["radius=-1", "greater than 0"]),
+    "sparse size": (lambda: KSparsePolytope(0, k=1), ["d=0"]),
+    "groups length": (lambda: GroupLassoBall(3, groups=0), ["groups=0", "at least 1"]),
+    "groups text": (lambda: GroupLassoBall(3, groups="ab"), ["groups='ab'", "integer"]),
+    "groups flat": (lambda: GroupLassoBall(3, groups=[0, 1, 2]), ["groups=[0, 1, 2]", "lists"]),
+    "groups twice": (lambda: GroupLassoBall(3, groups=[[0, 1], [1, 2]]), ["index 1", "twice"]),
+    "groups missing": (lambda: GroupLassoBall(3, groups=[[0], [2]]), ["index 1", "no group"]),
+    "groups beyond": (lambda: GroupLassoBall(3, groups=[[0, 1], [2, 3]]), ["index 3", "d=3"]),
+    "groups empty": (lambda: GroupLassoBall(2, groups=[[0, 1], []]), ["group 1", "empty"]),
+    "groups negative": (lambda: GroupLassoBall(2, groups=[[0, -1]]), ["index", "-1"]),
+    "groups radius": (lambda: GroupLassoBall(2, 0.0, groups=1), ["radius=0"]),
+    "birkhoff": (lambda: BirkhoffPolytope(0), ["m=0", "at least 1"]),
+    "spectrahedron": (lambda: Spectrahedron(0), ["d=0", "at least 1"]),
+    "spectrahedron radius": (lambda: Spectrahedron(2, 0.0), ["radius=0", "greater than 0"]),
+    "flow no edges": (lambda: UnitFlowPolytope([], 0, 1), ["pair", "(tail, head)"]),
+    "flow triples": (lambda: UnitFlowPolytope([(0, 1, 2)], 0, 1), ["(1, 3)", "pair"]),
+    "flow reals": (lambda: UnitFlowPolytope([(0.0, 1.0)], 0, 1), ["integers", "float64"]),
+    "flow negative": (lambda: UnitFlowPolytope([(0, 1), (1, -2)], 0, 1), ["edge 1", "negative"]),
+    "flow origin": (lambda: UnitFlowPolytope([(0, 1)], 2, 1), ["origin=2", "node"]),
+    "flow same": (
+        lambda: UnitFlowPolytope([(0, 1)], 1, 1),
+        ["origin and destination", "different"],
+    ),
+    "flow unreachable": (
+        lambda: UnitFlowPolytope([(0, 1), (2, 1)], 0, 2),
+        ["origin=0", "destination=2"],
+    ),
+    "flow cycle": (
+        lambda: UnitFlowPolytope([(0, 1), (1, 2), (2, 3), (3, 1), (3, 4)], 0, 4),
+        ["cycle", "acyclic"],
+    ),
+    "flow loop": (lambda: UnitFlowPolytope([(0, 1), (1, 1)], 0, 1), ["edge 1 (1 -> 1)", "cycle"]),
+    "tree parts": (lambda: SpanningTreePolytope([(0, 1), (2, 3)]), ["2 parts", "MatroidBase"]),
+    "tree missing node": (lambda: SpanningTreePolytope([(0, 1), (1, 3)]), ["4 nodes", "2 parts"]),
+    "tree loop": (lambda: SpanningTreePolytope([(0, 1), (1, 1)]), ["edge 1", "itself"]),
+    "not a matroid": (lambda: MatroidBasePolytope(len), ["not a matroid", "OracleMatroid"]),
+    "uniform k": (lambda: UniformMatroid(3, 4), ["k=4", "d=3"]),
+    "uniform negative": (lambda: UniformMatroid(3, -1), ["k=-1"]),
+    "partition capacity": (lambda: PartitionMatroid([0, 2], [1, 1]), ["class 2", "3 capacities"]),
+    "partition negative": (lambda: PartitionMatroid([0, 0], [-1]), ["capacities", "-1"]),
+    "partition reals": (lambda: PartitionMatroid([0.5], [1]), ["labels", "integers"]),
+    "oracle empty": (lambda: OracleMatroid(2, lambda s: False), ["empty set", "dependent"]),
+    "submodular empty": (lambda: SubmodularBasePolytope(2, lambda s: 1.0), ["1", "subtract"]),
+    "submodular nan": (lambda: SubmodularBasePolytope(2, lambda s: math.nan), ["nan", "finite"]),
+    "supermodular": (
+        lambda: SubmodularBasePolytope(4, lambda s: float(len(s) ** 2)),
+        ["not submodular", "element"],
+    ),
+    "supermodular above one element": (
+        lambda: SubmodularBasePolytope(3, lambda s: (0.0, 1.0, 1.0, 1.5)[len(s)]),
+        ["not submodular", "adds 0 to", "but 0.5 if"],
+    ),
+    "permutahedron empty": (lambda: Permutahedron([]), ["(0,)", "at least one"]),
+    "permutahedron nan": (lambda: Permutahedron([1.0, math.nan]), ["entries", "NaN"]),
+    "permutahedron radius": (lambda: Permutahedron.standard(3, -1.0), ["radius=-1"]),
+    "weight": (lambda: L1Penalty(-0.5), ["weight=-0.5", "at least 0"]),
+    "weight nan": (lambda: L1Penalty(math.nan), ["weight=nan", "finite"]),
+    "group weight": (lambda: GroupPenalty(-1.0, d=2, groups=1), ["weight=-1"]),
+    "group penalty size": (lambda: GroupPenalty(1.0, d=0, groups=1), ["d=0"]),
+    "group penalty": (lambda: GroupPenalty(1.0, d=2, groups=[[0]]), ["index 1", "no group"]),
     "name": (lambda: feasible_set("nuklear", (3, 3)), ["'nuklear'", "'nuclear'"]),
     "parameter": (lambda: feasible_set("l1", (3,), raduis=2.0), ["'raduis'", "'radius'"]),
     "no parameter": (
@@ -129,6 +193,150 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_built_is_refused_in_one_sentence(name):
     make, words = REFUSED[name]
-    with pytest.raises(InputError) as error:
+    with refused(*words):
         make()
-    assert_one_sentence(error, *words)
+
+
+def test_the_edge_that_is_named_lies_on_a_cycle():
+    """Behind the cycle 1 -> 2 -> 3 -> 1 lie edges that are on none."""
+    with pytest.raises(InputError) as error:
+        UnitFlowPolytope([(3, 4), (0, 1), (4, 5), (1, 2), (2, 3), (3, 1)], 0, 4)
+    assert any(f"edge {k} " in str(error.value) for k in (3, 4, 5))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        UnitFlowPolytope([(0, 1), (1, 2), (0, 2)], 0, 2),
+        SpanningTreePolytope([(0, 1), (1, 2), (0, 2)]),
+        SubmodularBasePolytope(3, lambda s: math.sqrt(len(s))),
+    ],
+)
+def test_gradients_of_another_shape_are_refused_by_sets_without_a_selector(body):
+    for g in (np.zeros(4), np.zeros((3, 2)), [0.0, 0.0, 0.0], None):
+        with refused("gradient", str(body.shape)):
+            body.lo(g)
+
+
+def test_a_value_that_is_not_finite_later_is_named():
+    values = [0.0]
+    body = SubmodularBasePolytope(3, lambda s: values[0])
+    values[0] = math.inf
+    with refused("inf", "[1]"):
+        body.lo(np.array([2.0, 0.0, 1.0]))
+
+
+MATROIDS = {
+    "uniform": UniformMatroid(7, 3),
+    "uniform 0": UniformMatroid(7, 0),
+    "partition": PartitionMatroid([0, 2, 0, 3, 2, 2, 0], [2, 4, 1, 0]),
+    "graphic": GraphicMatroid([(0, 1), (1, 2), (0, 2), (3, 4), (3, 4), (2, 3), (5, 1)]),
+}
+
+
+@pytest.mark.parametrize("name", MATROIDS)
+def test_the_fast_basis_is_the_greedy_one_and_what_is_exchanged_is_bounded(name):
+    matroid, rng = MATROIDS[name], np.random.default_rng(0)
+    for _ in range(50):
+        order = rng.permutation(matroid.d)
+        assert_array_equal(matroid.greedy_basis(order), Matroid.greedy_basis(matroid, order))
+    bases = [set(matroid.greedy_basis(rng.permutation(matroid.d)).tolist()) for _ in range(80)]
+    most = max(len(a - b) for a in bases for b in bases)
+    assert most <= matroid.max_basis_exchange() <= Matroid.max_basis_exchange(matroid)
+
+
+def test_the_oracle_is_asked_once_for_each_element():
+    asked = []
+
+    def oracle(members):
+        asked.append(len(members))
+        return len(members) <= 2
+
+    body = MatroidBasePolytope(OracleMatroid(6, oracle))
+    asked.clear()
+    body.lo(np.arange(6.0))
+    assert asked == [1, 2, 3, 3, 3, 3]
+
+
+def test_the_function_is_asked_once_for_each_set_of_the_chain():
+    asked = []
+
+    def function(members):
+        asked.append(members.tolist())
+        return math.sqrt(len(members))
+
+    body = SubmodularBasePolytope(4, function)
+    body.lo(np.zeros(4))
+    asked.clear()
+    body.lo(np.array([3.0, 1.0, 2.0, 0.0]))
+    assert asked == [[3], [3, 1], [3, 1, 2]]
+
+
+# --- arrays that are no plain float64 arrays of the shape -----------------------------------------
+
+VERBS = ("lo", "minimum", "project")
+
+
+def made(name):
+    needed = chosen_of(SETS[name])[1]
+    return feasible_set(name, SHAPES[SETS[name].points], **{key: SAMPLES[key] for key in needed})
+
+
+def answer(where, verb, array):
+    found = getattr(where, verb)(array)
+    return found.matrix() if hasattr(found, "matrix") else found
+
+
+def verbs(where):
+    return [verb for verb in VERBS if verb != "project" or where.has_projection]
+
+
+@pytest.mark.parametrize("name", BUILT)
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, np.bool_, ">f8", np.uint64])
+def test_arrays_of_another_real_type_are_answered_as_in_double_precision(name, dtype):
+    where, rng = made(name), np.random.default_rng(0)
+    for scale in (1.0, 100.0):
+        array = (scale * rng.standard_normal(where.shape)).clip(-128, 127).astype(dtype)
+        if dtype is not np.bool_:
+            assert where.contains(array) == where.contains(array.astype(np.float64))
+        if dtype is np.int8:
+            array.flat[0] = -128
+        for verb in verbs(where):
+            found = answer(where, verb, array)
+            np.testing.assert_array_equal(found, answer(where, verb, array.astype(np.float64)))
+            if verb != "minimum":
+                assert found.dtype == np.float64
+                assert where.contains(found)
+
+
+ODD = {
+    "shape": lambda shape: np.ones([k + 1 for k in shape]),
+    "list": lambda shape: np.ones(shape).tolist(),
+    "masked": np.ma.ones,
+    "complex": lambda shape: np.ones(shape, dtype=complex),
+    "text": lambda shape: np.full(shape, "1"),
+}
+
+
+@pytest.mark.parametrize("name", BUILT)
+@pytest.mark.parametrize("odd", ODD)
+def test_what_is_no_real_array_of_the_shape_is_refused(name, odd):
+    where = made(name)
+    array = np.ma.masked_less(np.arange(np.prod(where.shape)), 1).reshape(where.shape)
+    array = array if odd == "masked" else ODD[odd](where.shape)
+    for verb in verbs(where):
+        with pytest.raises(InputError):
+            answer(where, verb, array)
+
+
+@pytest.mark.parametrize("name", BUILT)
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_what_is_not_finite_diverges(name, number):
+    where = made(name)
+    array = np.ones(where.shape)
+    array.flat[1] = number
+    for verb in verbs(where):
+        if (verb, name, number) == ("lo", "simplex", np.inf):
+            continue  # its vertex is that of the least entry, which is finite
+        with pytest.raises(DivergedError):
+            answer(where, verb, array)

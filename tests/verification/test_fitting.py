@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import assert_one_sentence
+from helpers import refused
 
 import pfbench as pf
 from pfbench.base.counts import Counts
-from pfbench.base.errors import InputError
 from pfbench.runs.loop.run import Run
 
 COLUMNS = ("iteration", "sfo", "V")
@@ -109,6 +108,5 @@ def test_what_is_not_reached_is_censored():
     ],
 )
 def test_what_cannot_be_fitted_is_refused_in_one_sentence(given, words):
-    with pytest.raises(InputError) as error:
+    with refused(words):
         pf.fit_rate(**{"runs": over_n(0.5), **given})
-    assert_one_sentence(error, words)

@@ -1,17 +1,36 @@
-"""The paper as a whole: its names, its instances, and small theorems."""
+"""The paper's names, instances, small theorems, table 1 and theorem 3.1; errata of the latter."""
+
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.counts import Counts
-from pfbench.claims.shen2019 import PAPER, sagafw
-from pfbench.claims.shen2019.epoch_estimators import METHODS
-from pfbench.claims.shen2019.recovery_claims import FAMILY, ONE_NUMBER
+from pfbench.claims.shen2019 import PAPER, sagafw, theorem31
+from pfbench.claims.shen2019.epoch_estimators import METHODS, draw_problem_of_family, error_law
+from pfbench.claims.shen2019.recovery_claims import ONE_NUMBER
 from pfbench.claims.shen2019.remark31 import REMARK, VALLEY, restart_count
-from pfbench.claims.shen2019.table1 import CROSSOVERS, find_min_cost
+from pfbench.claims.shen2019.table1 import (
+    CROSSOVERS,
+    GRIDS,
+    ORDERS,
+    PATHS,
+    TABLE,
+    PathCase,
+    find_min_cost,
+    make_path_case,
+)
 from pfbench.claims.shen2019.table1_counts import exact_counts
+from pfbench.claims.shen2019.theorem31 import (
+    FAMILIES,
+    THEOREM,
+    VALLEYS,
+    examine_missing_diameter,
+    mean_gap_and_squared_error,
+)
 from pfbench.claims.shen2019.theorem51 import CHAIN, gap_floor
-from pfbench.points import combine
 from pfbench.verification.trial import Trial
 
 SPREAD = next(one for one in PAPER.mutants if one.name == "matrix-recovery-two-entries")
@@ -97,12 +116,138 @@ def test_the_faults_are_seen_in_what_they_change(judgements):
     assert judgements(ONE_NUMBER, paid).reason.startswith("SSO is ")
 
 
-def test_the_faulty_hessian_has_two_entries_and_the_same_sum():
-    problem, rng = FAMILY.example(), np.random.default_rng(0)
-    x = combine(problem.start(), problem.set.random_vertex(rng), 0.3)
-    y, one = problem.start(), np.array([4])
-    right = problem.open(rng).hessian(y).batch(one, x, y)
-    wrong = SPREAD.subject.problem_under_test(problem).open(rng).hessian(y).batch(one, x, y)
-    assert np.flatnonzero(right).tolist() == [4]
-    assert np.flatnonzero(wrong).tolist() == [4, 5]
-    assert wrong.sum() == pytest.approx(right.sum())
+# --- table 1: the least cost by trying everything, the exponents as counted, and the errata -------
+
+NUMBERS = {"L": 1.7, "L2": 0.6, "sigma2": 2.3}
+
+
+@pytest.mark.parametrize("estimator", ["svrg", "spiderg", "casvrg", "caspiderg"])
+@pytest.mark.parametrize(("n", "epsilon"), [(500, 0.03), (3000, 0.002)])
+def test_the_least_cost_is_the_least(estimator, n, epsilon):
+    found = find_min_cost(estimator, n, epsilon, **NUMBERS)
+
+    def cost(p):
+        law = error_law(estimator, p - 1, epsilon / NUMBERS["L"], 1.0, **NUMBERS)
+        S = max(1, math.ceil(4.0 * law / epsilon**2 * (1 - 1e-12)))
+        return (n + 2 * S * (p - 1)) / p
+
+    best = min(cost(p) for p in range(2, n + 1))
+    assert found.cost == pytest.approx(cost(found.p))
+    assert best <= found.cost <= 1.002 * best
+    error = error_law(estimator, found.p - 1, epsilon / NUMBERS["L"], found.S, **NUMBERS)
+    assert error <= epsilon**2 / 4.0 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "constant", "n_power", "epsilon_power"),
+    [
+        ("svrg", 3.78, 2 / 3, 0.0),
+        ("spiderg", 5.66, 1 / 2, 0.0),
+        ("casvrg", 1.90, 0.8, 0.4),
+        ("caspiderg", 2.24, 0.75, 0.5),
+    ],
+)
+def test_the_constants_of_the_least_cost(estimator, constant, n_power, epsilon_power):
+    n, epsilon = 10**7, 1e-6
+    expected = constant * n**n_power * epsilon**epsilon_power
+    assert find_min_cost(estimator, n, epsilon).cost == pytest.approx(expected, rel=1.5e-2)
+
+
+@pytest.mark.parametrize("estimator", METHODS)
+def test_the_orders_are_the_exponents_for_so_many_iterations(estimator):
+    """T = L Delta/eps^2 iterations: two more powers of 1/epsilon."""
+    sfo = ORDERS[estimator].orders["SFO"]
+    claimed = {of: exponent for of, (_, _, exponent) in GRIDS[estimator].items()}
+    assert sfo.n == pytest.approx(claimed.get("n", 0.0))
+    assert sfo.eps == pytest.approx(2.0 + claimed.get("1/epsilon", 0.0))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n", "epsilon"),
+    [("svrg", 3e4, 1e-3), pytest.param("casvrg", 1e4, 1e-3, marks=pytest.mark.long)],
+)
+def test_the_batch_and_period_are_those_of_the_law(estimator, n, epsilon):
+    """They are found from measured errors, whose noise moves a batch by an eighth."""
+    here = make_path_case(Trial(TABLE[estimator]), PATHS[estimator], n, epsilon)
+    least = find_min_cost(estimator, here.n, epsilon)
+    assert here.cheapest_period(range(4)) in (least.p, round(1.5 * least.p), round(least.p / 1.5))
+    costs = [here.min_sfo_per_iteration(least.p, seed) for seed in range(40)]
+    assert np.mean(costs) == pytest.approx(least.cost, rel=0.05)
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.3, 5.0])
+def test_the_batch_is_the_least_whose_error_keeps_the_limit(ratio):
+    """Errors that are known: 100 ratio/S over the limit; where there is none, 1 is enough."""
+    tried = []
+
+    class Known(PathCase):
+        def sfo_per_iteration_and_final_error_ratio(self, S, p, seed):
+            tried.append(S)
+            return float(S), 100.0 * ratio / S
+
+    assert Known(None, None, 10**6, 0.1).min_sfo_per_iteration(3, 0) == max(1.0, 100.0 * ratio)
+    assert tried[0] == 16
+
+
+def test_where_no_batch_keeps_the_limit_the_cost_is_that_of_the_gradient():
+    class Hopeless(PathCase):
+        def sfo_per_iteration_and_final_error_ratio(self, S, p, seed):
+            return float(S), 7.0
+
+    assert Hopeless(None, None, 5000, 0.1).min_sfo_per_iteration(3, 0) == 5000.0
+
+
+# --- theorem 3.1 with (9): what is averaged, the methods, planted faults, and the errata ----------
+
+
+def test_the_mean_is_that_of_all_iterates_before_the_last():
+    """V = <g, x> + 2|g| on a ball of radius 2, at x_0 .. x_{T-1}; the errors at the same."""
+    T, trial = 7, Trial(THEOREM["spiderg"])
+    problem = draw_problem_of_family(trial, FAMILIES["log cosh, l2 ball"])
+    algorithm = NFWUSPIDERG(iterations=T, step=0.2, batch=3, period=3)
+
+    def gap(x):
+        g = problem.gradient(x)
+        return float(g @ x + 2.0 * np.linalg.norm(g))
+
+    def squared(state):
+        return float(np.sum((state.estimate - problem.gradient(state.at)) ** 2))
+
+    seeds = trial.seeds(2, "here")
+    found = [mean_gap_and_squared_error(trial, problem, algorithm, seed) for seed in seeds]
+    for seed, (mean, error) in zip(seeds, found, strict=True):
+        states = [step.state for step in trial.follow(problem, algorithm, seed=seed)]
+        V = np.array([gap(x) for x in (problem.start(), *(state.x for state in states))])
+        assert len(V) == T + 1
+        assert mean == pytest.approx(V[:T].mean(), rel=1e-12)
+        assert min(abs(mean - V[0]), abs(mean - V[1:].mean()), abs(mean - V.mean())) > 1e-3 * mean
+        assert error == pytest.approx(np.mean([squared(state) for state in states]), rel=1e-9)
+        assert error > 0.0
+    assert found[0][0] != found[1][0]
+
+
+def test_before_the_valley_the_mean_of_the_gap_is_half_of_its_bound():
+    """Exact gradients: V over T steps is epsilon D on the slope, and little more in the valley."""
+    problem = VALLEYS["spiderg"]()
+    constants = problem.constants(problem.start())
+    assert pytest.approx(80.0) == constants.D
+    x, total, T = problem.start(), 0.0, math.ceil(constants.L * constants.delta)
+    for _ in range(T):
+        g = problem.gradient(x)
+        total += float(g @ x) - problem.set.minimum(g)[0]
+        x = x + (problem.set.lo(g) - x) / constants.D
+    assert total / T / (2.0 * constants.D) == pytest.approx(0.54, abs=0.02)
+    assert abs(x[0]) < 2.0
+
+
+# --- errata ---------------------------------------------------------------------------------------
+
+
+def test_a_bound_of_v_that_is_too_small_is_not_seen_to_hold(monkeypatch):
+    theory = NFWUSPIDERG.theory
+
+    def coarse(epsilon, constants):
+        return replace(theory(epsilon, constants), iterations=10)
+
+    monkeypatch.setattr(theorem31.NFWUSPIDERG, "theory", coarse)
+    assert not examine_missing_diameter("quick", 0).corrected_holds

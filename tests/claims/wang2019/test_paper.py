@@ -1,4 +1,4 @@
-"""What wang2019's checks share, pairs of runs, rates, and faults of the momentum."""
+"""What wang2019's checks share, rates, the estimate of SpiderBoost, and the turning bowl."""
 
 import math
 
@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from judging import judge, trial
 
-from pfbench.algorithms.proximal import ProxGD, SpiderBoost
-from pfbench.claims.wang2019 import PAPER, mean_mapping, step, table1, theorem3
+from pfbench.algorithms.proximal import ProxGD, ProxSpiderBoost, SpiderBoost
+from pfbench.base.state import State
+from pfbench.claims.wang2019 import PAPER, cheapest, estimate, mean_mapping, step, table1, theorem3
+from pfbench.claims.wang2019.estimate import BOWL
 from pfbench.claims.wang2019.mapping_rates import long_slope_problem
 from pfbench.claims.wang2019.shared import chain, mapping_sq_function, noiseless_model
+from pfbench.points import keep
 from pfbench.problems.linear_models import LeastSquares
 from pfbench.verification.criteria import MAPPING, ComplexityOrder
-from pfbench.verification.subject import Subject
+from pfbench.verification.subject import NotTestable, Subject
 
 
 def test_models_without_noise_have_value_0():
@@ -75,27 +78,6 @@ def test_a_pair_counts_calls_to_both_accuracies():
     assert reached in (0.0, 1.0)
 
 
-class StandsStill(SpiderBoost):
-    """Pays and stays where it is."""
-
-    def run(self, ask, x, rng):
-        for state in super().run(ask, x, rng):
-            yield state._replace(x=x)
-
-
-@pytest.mark.long
-def test_a_method_that_never_gets_there_needs_infinitely_many_calls():
-    problem = step.STEP.instances[0](3)
-    near, below, _ = step._sfo_ratios_and_spider_success(trial(step.STEP, StandsStill), problem, 3)
-    assert math.isinf(near)
-    assert math.isinf(below)
-
-
-@pytest.mark.long
-def test_a_method_that_never_gets_there_is_violated():
-    assert judge(step.STEP, Subject(StandsStill)).verdict == "violated"
-
-
 FAULTS = [mutant for mutant in PAPER.mutants if theorem3.THM3 in mutant.expected_claims]
 
 
@@ -140,3 +122,138 @@ def test_a_long_slope_takes_as_many_steps_as_wanted(epsilon):
     steps = enumerate(trial(table1.TABLE["prox-gd"]).follow(problem, algorithm), 1)
     walked = next(k for k, step in steps if abs(step.state.x[0]) <= epsilon)
     assert 50 / epsilon**2 <= walked <= 105 / epsilon**2
+
+
+# --- the estimate of SpiderBoost on the turning bowl: its law, and faults of other hands ----------
+
+
+def verdicts(subject):
+    found = estimate.decide_law_with_method_schedule(trial(mean_mapping.THM1, subject))
+    return {name: decision.verdict for name, decision in found.items()}
+
+
+def test_the_methods_keep_the_law():
+    holds = {"reference gradients": "holds", "error of the estimate": "holds"}
+    assert verdicts(SpiderBoost) == holds
+    found = estimate.decide_law_with_explicit_schedule(trial(theorem3.THM3), 1.0 / 8.0)
+    assert {name: decision.verdict for name, decision in found.items()} == holds
+
+
+class Written(SpiderBoost):
+    """SpiderBoost with what another hand may get wrong as methods."""
+
+    def reference(self, k, path):
+        return path[-1]
+
+    def sample(self, k, ask, rng, last):
+        return rng.integers(ask.n, size=self.batch)
+
+    def run(self, ask, x, rng):
+        path, S, v = [keep(x)], None, None
+        for k in range(self.iterations):
+            if k % self.period == 0:
+                v = np.array(ask.gradient(self.reference(k, path)))
+            else:
+                S = self.sample(k, ask, rng, S)
+                v = v + ask.batch(S, path[-1]) - ask.batch(S, path[-2])
+            x = path[-1] - self.step * v
+            path.append(x)
+            yield State(x, path[-2], v)
+
+
+class ReferenceBefore(Written):
+    """Takes the reference gradient at the point before."""
+
+    def reference(self, k, path):
+        return path[max(-2, -len(path))]
+
+
+class EachBatchTwice(Written):
+    """Draws a batch every other iteration."""
+
+    def sample(self, k, ask, rng, last):
+        return last if k % 2 == 0 and last is not None else super().sample(k, ask, rng, last)
+
+
+class HalfBatch(Written):
+    """Draws half of the batch."""
+
+    def sample(self, k, ask, rng, last):
+        return rng.integers(ask.n, size=self.batch // 2)
+
+
+def test_another_hand_may_write_it_right():
+    assert set(verdicts(Written).values()) == {"holds"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "seen"),
+    [
+        (ReferenceBefore, "reference gradients"),
+        (EachBatchTwice, "error of the estimate"),
+        (HalfBatch, "error of the estimate"),
+    ],
+)
+def test_faults_are_seen(fault, seen):
+    assert verdicts(fault)[seen] == "violated"
+
+
+class WithoutReplacement(Written):
+    """Draws its batch without replacement: its error is smaller."""
+
+    def sample(self, k, ask, rng, last):
+        return rng.choice(ask.n, size=self.batch, replace=False)
+
+
+class Silent(ProxSpiderBoost):
+    """Says neither where its estimates are formed nor what they are."""
+
+    def run(self, ask, x, rng):
+        for state in super().run(ask, x, rng):
+            yield State(state.x)
+
+
+def test_a_right_method_of_another_style_is_not_violated():
+    assert set(verdicts(WithoutReplacement).values()) == {"holds"}
+    assert verdicts(Silent) == {}
+
+
+# --- the turning bowl decides by the batch; what a run spends to the target; subjects without it --
+
+ROOT = 100
+
+
+def calls(**sizes):
+    problem = cheapest.TURNING(n=ROOT**2)
+    epsilon = cheapest._epsilon(problem)
+    algorithm = ProxSpiderBoost(step=0.5, iterations=10**6, **sizes)
+    return cheapest.calls_to_target(
+        trial(table1.TABLE["prox-spiderboost"]), problem, algorithm, epsilon, 1, 30.0 * problem.n
+    )
+
+
+def test_the_batch_and_the_epoch_decide():
+    wanted = calls(batch=ROOT // 2, period=ROOT)
+    assert math.isfinite(wanted)
+    assert calls(batch=1, period=ROOT) > 2.0 * wanted
+    assert calls(batch=4 * ROOT, period=ROOT) > 2.0 * wanted
+    assert calls(batch=ROOT // 2, period=16 * ROOT) > 1.5 * wanted
+    assert calls(batch=ROOT // 2, period=ROOT // 16) > 2.0 * wanted
+
+
+def test_the_bowl_has_smoothness_1():
+    for problem in (cheapest.turning(), BOWL()):
+        assert pytest.approx(1.0) == problem.constants(problem.start()).L
+
+
+class Fixed(ProxSpiderBoost):
+    """Its schedule takes nothing besides."""
+
+    @classmethod
+    def theory(cls, epsilon, constants):
+        return super().theory(epsilon, constants)
+
+
+def test_a_schedule_that_takes_no_batch_is_not_testable_here():
+    with pytest.raises(NotTestable):
+        cheapest.fit_min_sfo_exponent_in_n(trial(table1.TABLE["prox-spiderboost"], Fixed), 4.0)

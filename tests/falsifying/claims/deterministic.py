@@ -244,8 +244,9 @@ def gap(problem, x):
 CONVEX, STRONG = ("f convex",), ("f strongly convex",)
 
 
-def claim(name, kind, method, upper, quantity, statistic, parameters=steps, assumptions=()):
-    return Claim(
+def state_bounds(kind, method, quantity, statistic, parameters=steps, assumptions=()):
+    """Return what states a claim of this kind."""
+    return lambda name, upper: Claim(
         name=name,
         source=kind,
         statement=name,
@@ -255,17 +256,11 @@ def claim(name, kind, method, upper, quantity, statistic, parameters=steps, assu
     )
 
 
-def state_bounds(kind, method, quantity, statistic, parameters=steps, assumptions=()):
-    """Return what states a claim of this kind."""
-    return lambda name, upper: claim(
-        name, kind, method, upper, quantity, statistic, parameters, assumptions
-    )
-
-
 F = "suboptimality"
 mean = state_bounds("mean", Descent, square, "mean")
 least = state_bounds("least", Descent, square, "least")
 last = state_bounds("last", Descent, F, "last", steps, CONVEX)
+gradient = state_bounds("last", Descent, square, "last", steps, CONVEX)
 strong = state_bounds("last", Descent, F, "last", steps, STRONG)
 every = state_bounds("every", Descent, F, "every", steps, CONVEX)
 wolfe = state_bounds("set", FrankWolfe, F, "every", open_loop, CONVEX)
@@ -279,37 +274,12 @@ TRUE = [
     last("gd-last", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations + 2)),
     every("gd-every", lambda c, a, t: c.L_f * c.R**2 / (4 * t + 2)),
     strong("gd-linear", lambda c, a: c.delta * (1 - c.mu / c.L_f) ** (2 * a.iterations)),
-    claim(
-        "gd-contraction",
-        "step",
-        Descent,
-        lambda c, a, t: (1 - c.mu / c.L_f) ** 2,
-        closer,
-        "step",
-        steps,
-        STRONG,
+    state_bounds("step", Descent, closer, "step", steps, STRONG)(
+        "gd-contraction", lambda c, a, t: (1 - c.mu / c.L_f) ** 2
     ),
-    claim("gd-decrease", "step", Descent, lambda c, a, t: 2 * c.L_f, per_decrease, "step"),
-    claim(
-        "gd-gradient",
-        "last",
-        Descent,
-        lambda c, a: c.L_f**2 * c.R**2 / (a.iterations + 1) ** 2,
-        square,
-        "last",
-        steps,
-        CONVEX,
-    ),
-    claim(
-        "gd-gradient-gap",
-        "last",
-        Descent,
-        lambda c, a: 2 * c.L_f * c.delta / (2 * a.iterations + 1),
-        square,
-        "last",
-        steps,
-        CONVEX,
-    ),
+    state_bounds("step", Descent, per_decrease, "step")("gd-decrease", lambda c, a, t: 2 * c.L_f),
+    gradient("gd-gradient", lambda c, a: c.L_f**2 * c.R**2 / (a.iterations + 1) ** 2),
+    gradient("gd-gradient-gap", lambda c, a: 2 * c.L_f * c.delta / (2 * a.iterations + 1)),
     state_bounds("last", Nesterov, F, "last", steps, CONVEX)(
         "nesterov", lambda c, a: 2 * c.L_f * c.R**2 / (a.iterations + 1) ** 2
     ),
@@ -358,9 +328,7 @@ FALSE = [
     last("gd-last-exponent", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations**1.1 + 2)),
     strong("gd-linear-3", lambda c, a: c.delta * (1 - c.mu / c.L_f) ** (3 * a.iterations)),
     strong("gd-linear-root", lambda c, a: c.delta * (1 - np.sqrt(c.mu / c.L_f)) ** a.iterations),
-    state_bounds("last", Descent, square, "last", steps, CONVEX)(
-        "gd-gradient-exponent", lambda c, a: c.L_f**2 * c.R**2 / (a.iterations + 1) ** 2.5
-    ),
+    gradient("gd-gradient-exponent", lambda c, a: c.L_f**2 * c.R**2 / (a.iterations + 1) ** 2.5),
     state_bounds("last", Descent, distance, "last", too_long, CONVEX)(
         "gd-too-long", lambda c, a: c.R**2
     ),

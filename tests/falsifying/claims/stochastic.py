@@ -169,10 +169,17 @@ def distance(problem, x):
 
 
 CONVEX, STRONG = ("f convex",), ("f strongly convex",)
-F = "suboptimality"
+F, EXP = "suboptimality", "expectation"
 
 
-def claim(name, kind, method, upper, quantity, statistic="mean", parameters=half, assumptions=()):
+def decrease(factor):
+    """Return a multiple of L Delta/T."""
+    return lambda c, a: factor * c.L_f * c.delta / a.iterations
+
+
+def claim(
+    name, method, upper, quantity, statistic="mean", parameters=half, assumptions=(), kind=EXP
+):
     return Claim(
         name=name,
         source=kind,
@@ -209,10 +216,9 @@ def page(c, a, past):
 
 EXP = "expectation"
 TRUE = [
-    claim("sgd-mean", EXP, Stochastic, noisy(1), square),
+    claim("sgd-mean", Stochastic, noisy(1), square),
     claim(
         "sgd-convex",
-        EXP,
         Stochastic,
         lambda c, a: 2 * c.L * c.R**2 / a.iterations + c.sigma2 / (2 * c.L_f),
         F,
@@ -220,27 +226,17 @@ TRUE = [
     ),
     claim(
         "sgd-strong",
-        EXP,
         Stochastic,
         lambda c, a: (1 - a.step * c.mu) ** a.iterations * c.R**2 + a.step * c.sigma2 / c.mu,
         distance,
         "last",
         assumptions=STRONG,
     ),
-    claim("sgd-uniform", EXP, Uniform, noisy(1), square, "output"),
-    claim(
-        "coin-mean",
-        EXP,
-        Coin,
-        lambda c, a: 4 * c.L_f * c.delta / a.iterations,
-        square,
-        "mean",
-        steps,
-    ),
-    claim("page-mean", EXP, Page, lambda c, a: 4 * c.L * c.delta / a.iterations, square),
+    claim("sgd-uniform", Uniform, noisy(1), square, "output"),
+    claim("coin-mean", Coin, decrease(4), square, "mean", steps),
+    claim("page-mean", Page, lambda c, a: 4 * c.L * c.delta / a.iterations, square),
     claim(
         "spider-two",
-        EXP,
         Spider,
         lambda c, a: 4 * c.L * c.delta / 2,
         square,
@@ -249,7 +245,6 @@ TRUE = [
     ),
     claim(
         "coordinate",
-        EXP,
         Coordinate,
         lambda c, a: c.L_f * c.R**2 / 2 + c.delta,
         F,
@@ -257,7 +252,7 @@ TRUE = [
         steps,
         CONVEX,
     ),
-    claim("coin-distance", EXP, Coin, lambda c, a: c.R**2, distance, "last", steps, CONVEX),
+    claim("coin-distance", Coin, lambda c, a: c.R**2, distance, "last", steps, CONVEX),
     law("sgd-law", Stochastic, lambda c, a, past: c.sigma2, mean=none),
     law("batch-law", Stochastic, lambda c, a, past: c.sigma2 / 2, pair, none),
     law(
@@ -287,27 +282,14 @@ TRUE = [
     ),
 ]
 FALSE = [
-    claim(
-        "sgd-noiseless", EXP, Stochastic, lambda c, a: 2 * c.delta / (a.step * a.iterations), square
-    ),
-    claim("sgd-noise-2", EXP, Stochastic, noisy(0.5), square),
-    claim("sgd-noise-1", EXP, Stochastic, noisy(0.6), square),
-    claim(
-        "shuffled-mean",
-        EXP,
-        Reshuffled,
-        lambda c, a: 2 * c.L_f * c.delta / a.iterations,
-        square,
-        "mean",
-        steps,
-    ),
-    claim(
-        "coin-2", EXP, Coin, lambda c, a: 2 * c.L_f * c.delta / a.iterations, square, "mean", steps
-    ),
-    claim("page-2", EXP, Page, lambda c, a: 2 * c.L * c.delta / a.iterations, square),
+    claim("sgd-noiseless", Stochastic, lambda c, a: 2 * c.delta / (a.step * a.iterations), square),
+    claim("sgd-noise-2", Stochastic, noisy(0.5), square),
+    claim("sgd-noise-1", Stochastic, noisy(0.6), square),
+    claim("shuffled-mean", Reshuffled, decrease(2), square, "mean", steps),
+    claim("coin-2", Coin, decrease(2), square, "mean", steps),
+    claim("page-2", Page, lambda c, a: 2 * c.L * c.delta / a.iterations, square),
     claim(
         "sgd-strong-square",
-        EXP,
         Stochastic,
         lambda c, a: (1 - a.step * c.mu) ** a.iterations * c.R**2 + a.step**2 * c.sigma2,
         distance,
@@ -316,17 +298,16 @@ FALSE = [
     ),
     claim(
         "coordinate-1",
-        "large d",
         Coordinate,
         lambda c, a: (c.L_f * c.R**2 / 2 + c.delta) / (a.iterations + 1),
         F,
         "last",
         steps,
         CONVEX,
+        "large d",
     ),
     claim(
         "sgd-last",
-        EXP,
         Stochastic,
         lambda c, a: c.L_f * c.R**2 / a.iterations,
         F,

@@ -152,15 +152,6 @@ def test_what_is_bet_on_images_has_a_mean_of_one_over_all_streams(n, monkeypatch
     assert np.mean(evidence, axis=0) == pytest.approx(1.0)
 
 
-def test_a_batch_that_comes_again_is_found_at_once():
-    rng = np.random.default_rng(0)
-    batches = [right(rng) for _ in range(T)]
-    batches[1700] = batches[1699]
-    found, _ = find_first_rejection_and_p_value(batches, N)
-    assert found is not None
-    assert found.batch == 1700
-
-
 @pytest.mark.parametrize(("n", "size"), [(N, B), (N, 1), (7, 3), (499, 5), (3, 40)])
 def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
     rng = np.random.default_rng(3)

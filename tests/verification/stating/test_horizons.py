@@ -1,8 +1,10 @@
-"""Horizons grow: at T, 4T, 16T, ..., as far as the work allows, and what was tried is said."""
+"""Horizons grow: at T, 4T, 16T, ..., as far as the work allows; least values that nobody stated."""
 
 from dataclasses import dataclass, replace
 from functools import partial
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import pfbench as pf
@@ -13,8 +15,10 @@ from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.outcomes import Verification
 from pfbench.verification.session import judge
 from pfbench.verification.statements import horizons
+from pfbench.verification.statements.quantity import ACCURACY, _gap, as_function, minimise_convex
 from pfbench.verification.statements.setting import ClaimSetting
 from pfbench.verification.statistics import Decision, Evidence
+from pfbench.verification.subject import NotTestable
 from pfbench.verification.trial import Trial
 from pfbench.verification.verdict_tables import verdict_table
 
@@ -253,3 +257,37 @@ def test_a_claim_of_a_file_has_more_time_than_one_of_the_catalogue():
         == horizons.SECONDS["full"]
     )
     assert Verdict.HOLDS.keeps_bound
+
+
+# --- least values ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("selected", ["l1", "l2", "simplex", "box", "permutahedron"])
+def test_no_point_is_below_a_certified_value(selected):
+    problem = pf.problem("quadratic", source="synthetic", set=selected)
+    assert problem.best_known is None
+    least, x = minimise_convex(problem), problem.start()
+    g = problem.gradient(x)
+    gap = float(g @ x) - float(problem.set.minimum(g)[0])
+    assert problem.value(x) - gap <= least <= problem.value(x)
+    for vertex in (problem.set.lo(g), problem.set.lo(-g)):
+        assert problem.value(vertex) >= least - ACCURACY * gap
+    assert as_function(problem, "suboptimality")(x) == pytest.approx(problem.value(x) - least)
+
+
+def test_a_minimum_within_bounds_certifies_by_its_lower_one():
+    body = SimpleNamespace(minimum=lambda g: (-2.0, -1.0))
+    assert _gap(SimpleNamespace(gradient=lambda x: x, set=body), np.ones(1)) == 3.0
+
+
+def test_it_is_that_of_least_squares_where_the_set_leaves_these():
+    free = pf.problem("quadratic", source="synthetic", set="none")
+    wide = pf.problem("quadratic", source="synthetic", set="l2", radius=1000.0)
+    assert minimise_convex(wide) == pytest.approx(free.best_known[0], rel=1e-8)
+    assert np.isfinite(minimise_convex(wide))
+
+
+def test_a_problem_that_is_not_convex_is_refused():
+    problem = pf.problem("nonconvex-logistic", source="synthetic")
+    with pytest.raises(NotTestable, match="the minimum of nonconvex-logistic is not known"):
+        minimise_convex(problem)

@@ -1,0 +1,336 @@
+"""Methods and their references: followed, on small cases by name, and where points or draws tie."""
+
+import ast
+import inspect
+import pickle
+import re
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+import pytest
+from judging import judge
+
+import pfbench as pf
+from pfbench.algorithms import ALGORITHMS
+from pfbench.base.errors import InputError
+from pfbench.claims.catalogue import CLAIMS, claim
+from pfbench.verification.references import REFERENCES
+from pfbench.verification.replay.draw_streams import examine_draw_law
+from pfbench.verification.replay.draws import ResolvedDraws
+from pfbench.verification.replay.follow import compare_transcript_with_reference
+from pfbench.verification.replay.forms import list_method_forms
+from pfbench.verification.replay.problems import BUILDERS
+from pfbench.verification.replay.recorded_run import record_run
+from pfbench.verification.replay.replay_instances import (
+    SHAPES,
+    iterate_replay_cases,
+    make_case,
+    make_small_instances,
+    with_horizon,
+)
+from pfbench.verification.replay.small_cases import (
+    _case_size,
+    _iterate_small_case_parameters,
+    restrict_to_case,
+)
+from pfbench.verification.subject import Subject
+
+_OWN = ("pfbench.base", "pfbench.verification.references")
+"""What a reference may import of pfbench."""
+
+
+def cases():
+    for name in REFERENCES:
+        for number, form in enumerate(list_method_forms(ALGORITHMS[name])):
+            yield pytest.param(name, form, id=f"{name}-{number}")
+
+
+@pytest.mark.thin(7)
+@pytest.mark.parametrize("shape", SHAPES, ids=("vector", "matrix"))
+@pytest.mark.parametrize(("name", "form"), [*cases()])
+def test_a_method_follows_its_reference(name, form, shape):
+    method = ALGORITHMS[name]
+    parameters = with_horizon(method, form, 40)  # several runs share it
+    algorithm = method(**parameters)
+    for instance in make_small_instances(method, shape):
+        recorded = record_run(instance(), algorithm, seed=1)
+        assert recorded.error is None
+        outcome = compare_transcript_with_reference(recorded, algorithm)
+        assert outcome.agrees, outcome.reason
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_a_reference_is_short_and_imports_no_estimators_and_no_points(name):
+    reference = getattr(REFERENCES[name], "func", REFERENCES[name])
+    source = inspect.getsource(inspect.getmodule(reference))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pfbench"):
+            assert node.module.startswith(_OWN)
+    assert len(inspect.getsource(reference).splitlines()) <= 40
+
+
+# --- points that a run picks at random, of which some are equal up to rounding, or are not made ---
+
+
+@pytest.mark.long
+def test_a_snapshot_among_equal_points_is_the_one_that_was_queried():
+    method = ALGORITHMS["sarah"]
+    case = max(iterate_replay_cases(method, "full"), key=lambda c: c.parameters["iterations"])
+    case = replace(case, parameters={**case.parameters, "iterations": 9_000})
+    algorithm = method(**case.parameters)
+    for seed in (0, 1904142652):
+        transcript = record_run(case.problem(), algorithm, seed=seed)
+        outcome = compare_transcript_with_reference(transcript, algorithm)
+        assert (outcome.reason, outcome.steps) == ("", 9_000)
+
+
+@pytest.mark.parametrize("seed", [0, 14, 25])
+def test_an_output_of_an_outer_loop_that_is_cut_short_is_followed(seed):
+    """Its random iterate may be one of those that were made, or none of them."""
+    method = ALGORITHMS["sarah"]
+    algorithm = method(iterations=12, batch=1, period=9, step=0.1)
+    problem = pf.problem("nonconvex-logistic", source="synthetic", set="none", rows=7, columns=3)
+    transcript = record_run(problem, algorithm, seed=seed)
+    outcome = compare_transcript_with_reference(transcript, algorithm)
+    assert (outcome.reason, outcome.steps) == ("", 12)
+    assert [pick[2] for pick in outcome.log.picks] == [9]
+
+
+# --- draws of a run: those of which the repeats are unknown, and how a coin is read ---------------
+
+
+@pytest.mark.parametrize("once", [False, True])
+@pytest.mark.parametrize("fewest", [0, 8])
+def test_a_table_may_be_queried_once_for_a_repeated_component(once, fewest):
+    n, size, rng = 16, 4, np.random.default_rng(0)
+    log = ResolvedDraws()
+    for t in range(600):
+        log.batches.append((t, rng.integers(n, size=size)))
+        J = rng.integers(fewest, n, size=size)
+        distinct = np.unique(J)
+        if once or len(distinct) == size:
+            log.stored.append((t, distinct, np.full(size, -1)))
+        else:
+            log.batches.append((t, J))
+    found = examine_draw_law([log], n, None)
+    assert log.has_table_repeats_queried_once == once
+    assert bool(found.violation) == bool(fewest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divided(pf.Algorithm):
+    """PAGE that divides a difference by the probability with which it takes one."""
+
+    requires = frozenset({"gradient", "difference", "smooth"})
+    output: str = "uniform"
+    iterations: int
+    step: float
+    batch: int
+    refresh: float
+
+    def run(self, ask, x, rng):
+        old = x
+        for t in range(self.iterations):
+            if t == 0 or rng.random() < self.refresh:
+                g = ask.gradient(x)
+            else:
+                S = rng.integers(ask.n, size=self.batch)
+                g = g + ask.difference(S, x, old) / (1.0 - self.refresh)
+            old, x = x, x - self.step * g
+            yield pf.State(x, old, g)
+
+
+def test_a_difference_over_all_components_is_read_as_tails():
+    found = judge(CLAIMS["methods-run-page"], Subject(Divided))
+    assert found.verdict == "violated"
+    assert "difference of components [0, 1]" in found.reason
+    assert "coin tails at t=1" in found.reason
+
+
+# --- small cases on which a wrong method differs --------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stale(pf.Algorithm):
+    """SVFW whose snapshot is the iterate before that of the full gradient, after the first."""
+
+    requires = frozenset({"gradient", "difference", "lo"})
+    output: str = "uniform"
+    iterations: int
+    step: float
+    batch: int
+    period: int
+
+    def run(self, ask, x, rng):
+        old = x
+        for t in range(self.iterations):
+            if t % self.period == 0:
+                snapshot, mean = self.snapshot(x, old), ask.gradient(x)
+            g = ask.difference(rng.integers(ask.n, size=self.batch), x, snapshot) + mean
+            self.log(ask, x, t)
+            old, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, old, g)
+
+    def snapshot(self, x, old):
+        return old
+
+    def log(self, ask, x, t):
+        pass
+
+
+class Logs(Stale):
+    """SVFW that queries the full gradient once more every hundred iterations."""
+
+    def snapshot(self, x, old):
+        return pf.keep(x)
+
+    def log(self, ask, x, t):
+        if t and t % 100 == 0:
+            ask.gradient(x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turned(pf.Algorithm):
+    """NFWU-CASVRG whose mean Hessian is multiplied by the last step."""
+
+    requires = frozenset({"gradient", "difference", "hessian", "lo"})
+    output: str = "uniform"
+    iterations: int
+    step: float
+    batch: int
+    period: int
+
+    def run(self, ask, x, rng):
+        old = x
+        for t in range(self.iterations):
+            if t % self.period == 0:
+                s, mean, hessian = x, ask.gradient(x), ask.hessian(x)
+                g = mean
+            else:
+                batch = rng.integers(ask.n, size=self.batch)
+                g = mean + ask.difference(batch, x, s) + hessian.product(x, old)
+                g = g - hessian.batch(batch, x, old)
+            old, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, old, g)
+
+
+def test_a_mismatch_is_shown_on_a_case_for_pencil_and_paper():
+    found = judge(CLAIMS["methods-run-svfw"], Subject(Stale))
+    assert found.verdict == "violated"
+    # f'(x) = ((x - 1) + 2 (2 x + 1))/2 is 1.75 at 0.5, and -0.125 at the next point -0.25. There
+    # the wrong method adds f_1'(-0.25) - f_1'(0.5) = -3.
+    assert found.reason.startswith(
+        "ball 1 n=2 is_quadratic=True [iterations=2 step=0.5 batch=1 period=1]"
+    )
+    assert "iteration 1: State.estimate is off by 3: [0]: -3.125, expected -0.125" in found.reason
+    assert "f_0(x) = (x - 1)^2/2, f_1(x) = (2 x + 1)^2/2, x_0 = (0.5), L2Ball(d=1" in found.reason
+    assert "First seen on ball 4 [iterations=40 step=0.1 batch=3 period=4]" in found.reason
+
+    name = re.search(r"pfbench verify '(methods-run-svfw\[.*?\])'", found.reason)[1]
+    again = judge(claim(name), Subject(Stale))
+    assert found.reason.startswith(again.reason)
+    assert again.max_sizes == {"T": 2, "n": 2, "d": 1}
+    assert judge(claim(name)).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("methods-law-svfw[kind=ball,shape=1]", "takes no parameters"),
+        ("methods-run-svfw[kind=bal,shape=1]", "did you mean 'ball'"),
+        ("methods-run-svfw[kind=ball]", "is no test case of svfw"),
+        ("methods-run-svfw[kind=ball,shape=1,m=2]", "is no test case of svfw"),
+    ],
+)
+def test_what_is_no_case_is_refused(name, words):
+    with pytest.raises(InputError, match=words):
+        claim(name)
+
+
+def test_a_case_is_the_same_after_its_name_is_read():
+    values = {"kind": "ball", "shape": "2x3", "scale": 1000.0, "iterations": 2, "step": 0.5}
+    restricted = restrict_to_case(CLAIMS["methods-run-sfw"], {**values, "batch": 1})
+    again = claim(restricted.name)
+    assert again.name == restricted.name
+    assert again.check.keywords == pickle.loads(pickle.dumps(restricted)).check.keywords
+
+
+def test_the_wrong_product_is_named_with_the_right_one():
+    reason = judge(CLAIMS["methods-run-nfwu-casvrg"], Subject(Turned)).reason
+    assert re.search(
+        r"the reference multiplies the mean Hessian at the snapshot = \(0.5\) by the difference of "
+        r"x_2 = \S+ and the snapshot = \(0.5\), recorded is hessian.product at x_2 = \S+ and x_1",
+        reason,
+    )
+
+
+@pytest.mark.long
+def test_one_query_more_late_in_a_run_is_named_with_the_query_before_it():
+    reason = judge(CLAIMS["methods-run-svfw"], Subject(Logs)).reason
+    assert "does not make this query of iteration 100: gradient at x_100" in reason
+    assert "(query 202); the call before it is difference of components" in reason
+    count = judge(CLAIMS["methods-count-svfw"], Subject(Logs))
+    assert (count.verdict, count.max_sizes["T"]) == ("violated", 1000)
+    assert "sfo is 2777, not 2750" in count.reason  # 9 full gradients of 3 components more
+
+
+def test_draws_are_not_tested_further_once_a_run_differs():
+    found = judge(CLAIMS["methods-law-svfw"], Subject(Stale))
+    assert (found.verdict, found.max_sizes["T"]) == ("inconclusive", 2_500)
+    assert "the draws are not tested, as a run differs" in found.reason
+
+
+@pytest.mark.thin(4)
+@np.errstate(all="ignore")  # a gradient of simple numbers may be 0
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_right_methods_agree_on_small_cases(name):
+    method, followed = ALGORITHMS[name], 0
+    first = next(iterate_replay_cases(method, "quick"))
+    for values in islice(
+        sorted(_iterate_small_case_parameters(method, first), key=_case_size), 0, 40, 5
+    ):
+        case = make_case(method, values)
+        try:
+            right = method(**case.parameters)
+        except InputError:
+            continue
+        outcome = compare_transcript_with_reference(record_run(case.problem(), right), right)
+        # Without a gradient, a method that divides by its norm yields no number.
+        assert not outcome.is_mismatch or "nan" in outcome.reason, (str(case), outcome.reason)
+        followed += outcome.agrees
+    assert followed
+
+
+@pytest.mark.parametrize("kind", sorted(BUILDERS))
+def test_the_components_of_a_case_by_hand_are_those_of_its_formula(kind):
+    options = {"radius": 1.0} if kind == "cube" else {}
+    problem = BUILDERS[kind](shape=(2,), n=3, is_quadratic=True, heavy=2.0, **options)
+    text = problem.formula.replace("^", "**").partition(", x_0")[0]
+    formulas = [part.partition(" = ")[2] for part in text.split(", f_")]
+    formulas = [re.sub(r"(\d) (x|\()", r"\1*\2", formula) for formula in formulas]
+    assert len(formulas) == 3
+
+    def values(x):
+        return [eval(formula, {"x1": x[0], "x2": x[1]}) for formula in formulas]
+
+    x, h = np.array([0.3, -0.7]), 1e-5
+    assert problem.value(x) == pytest.approx(np.mean(values(x)))
+    steps = [(np.array(values(x + e)) - values(x - e)) / (2 * h) for e in h * np.eye(2)]
+    gradients = np.transpose(steps)
+    assert problem.component_gradients(x) == pytest.approx(gradients, rel=1e-6)
+    assert problem.gradient(x) == pytest.approx(gradients.mean(axis=0), rel=1e-6)
+    product = problem.hessian(x).product(x, 0 * x)
+    assert product == pytest.approx(problem.gradient(x) - problem.gradient(0 * x))
+    assert problem.set.contains(problem.start())
+    assert replace(problem, is_quadratic=False).formula == ""
+
+
+def test_of_rejected_draws_the_most_deviating_outcome_is_shown():
+    drawn = np.random.default_rng(0).integers(5, size=600)
+    most = np.bincount(drawn).argmax()
+    pairs = f"of 600 groups of 2 indices, {sum(drawn == most)} are [{most}, {most}], expected 24"
+    few = "of 600 indices, 0 are [4], expected 120"
+    for indices, shown in ((drawn, ""), (drawn % 4, few), (np.repeat(drawn, 2), pairs)):
+        log = ResolvedDraws(batches=[(t, indices[t : t + 1]) for t in range(len(indices))])
+        assert examine_draw_law([log], 5, None).violation.partition(": ")[2] == shown
