@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 from stored import ENVIRONMENT, crafted, key_of, made_run, set_aside
 
-from pfbench.runs.storage.serialization import Record
+from pfbench.runs.storage.serialization import Record, decode_metadata
 from pfbench.runs.storage.store import Store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
@@ -78,7 +78,7 @@ def at(store):
 def write(store, change=lambda header: header, *, key=BAD, columns=None):
     """Write a run whose checksum and hash are right, whatever its metadata and its columns are."""
     record = store.read("run", GOOD)
-    changed = change(json.loads(zlib.decompress(record.meta)))
+    changed = change(decode_metadata(record)[0])
     text = changed if isinstance(changed, bytes) else json.dumps(changed).encode()
     insert(store, record._replace(key=key, meta=zlib.compress(text)), columns or {})
 

@@ -124,7 +124,10 @@ FIELDS: Mapping[str, dict[str, Type]] = {
 }
 """Types of the fields of entries and archives, as in ``fields.toml``."""
 
-_ENVIRONMENT = _parse_field_type("{text}")
+_PARTS = {"run": table, "row": table, "notes": table, "environment": _parse_field_type("{text}")}
+_REQUIRED = {"run": {"run", "environment"}, "row": {"row"}}
+_RUN_FIELDS = FIELDS["run"] | FIELDS["optional-run"]
+_ROW_FIELDS = {kind: FIELDS["row"] | FIELDS[kind] for kind in KINDS if kind != "run"}
 
 # --- checks ---------------------------------------------------------------------------------------
 
@@ -137,29 +140,34 @@ def check_metadata_types(kind: str, header: Mapping[str, Any]) -> None:
     DamagedFileError
         If a field is missing or of a wrong type; the message names the field.
     """
-    notes = header.get("notes", {})
-    _check({"notes": notes}, {"notes": table}, "")
-    _check(notes, FIELDS["notes"], "notes.")
+    check_types(kind, header)
+    check_required_fields(kind, header)
+
+
+def check_types(kind: str, header: Mapping[str, Any]) -> None:
+    """Raise if a field of metadata, of which some may be missing, has a wrong type."""
+    _check(header, _PARTS, "")
+    _check(header.get("notes", {}), FIELDS["notes"], "notes.")
     if kind != "run":
-        _check(header, {"row": table}, "", needed=True)
-        _check(header["row"], FIELDS["row"] | FIELDS[kind], "row.")
+        _check(header.get("row", {}), _ROW_FIELDS[kind], "row.")
         return
-    _check(header, {"run": table, "environment": _ENVIRONMENT}, "", needed=True)
-    run = header["run"]
-    unknown = run.keys() - FIELDS["run"].keys() - FIELDS["optional-run"].keys()
-    if unknown:
-        raise DamagedFileError("incomplete", f"a run has no field {min(unknown)}")
-    _check(run, FIELDS["run"], "run.", needed=True)
-    _check(run, FIELDS["optional-run"], "run.")
+    run = header.get("run", {})
+    if not run.keys() <= _RUN_FIELDS.keys():
+        unknown = min(run.keys() - _RUN_FIELDS.keys())
+        raise DamagedFileError("incomplete", f"a run has no field {unknown}")
+    _check(run, _RUN_FIELDS, "run.")
 
 
-def _check(
-    results: Mapping[str, Any], fields: Mapping[str, Type], prefix: str, *, needed: bool = False
-) -> None:
-    for name, fits in fields.items():
-        if name not in results:
-            if needed:
-                raise DamagedFileError("incomplete", f"its field {prefix}{name} is missing")
-        elif not fits(results[name]):
-            statement = repr(results[name])[:60]
-            raise DamagedFileError("incomplete", f"its field {prefix}{name} is {statement}")
+def check_required_fields(kind: str, header: Mapping[str, Any]) -> None:
+    """Raise if the metadata of an entry, whose fields have the right types, lack a field."""
+    missing = [*(_REQUIRED["run" if kind == "run" else "row"] - header.keys())]
+    if kind == "run" and not missing:
+        missing = [f"run.{name}" for name in FIELDS["run"].keys() - header["run"].keys()]
+    if missing:
+        raise DamagedFileError("incomplete", f"its field {min(missing)} is missing")
+
+
+def _check(results: Mapping[str, Any], fields: Mapping[str, Type], prefix: str) -> None:
+    for name, value in results.items():
+        if name in fields and not fields[name](value):
+            raise DamagedFileError("incomplete", f"its field {prefix}{name} is {repr(value)[:60]}")

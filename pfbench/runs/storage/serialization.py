@@ -23,7 +23,7 @@ from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.trace import rows_from_columns
 from pfbench.runs.storage.damage import KEY, KINDS, DamagedFileError
-from pfbench.runs.storage.field_types import check_metadata_types, count, text
+from pfbench.runs.storage.field_types import check_required_fields, check_types, count, text
 
 Columns = Mapping[str, "np.ndarray[Any, Any]"]
 """The columns of a trace by name, in order."""
@@ -43,6 +43,19 @@ LONGEST_REASON = 10_000
 _DEEPEST = 32
 _LEVEL = 3  # of compression: in two thirds of the time of 6, a thirtieth more bytes
 _PIECE = 2**22  # bytes that are decompressed together
+_MOST_SHARED = 2**16  # bytes of the metadata that a run shares with others
+_OWN = {
+    "seed",
+    "status",
+    "iterations",
+    "stop_reason",
+    "counts",
+    "final",
+    "seconds",
+    "oracle_seconds",
+}
+_OWN |= {"oracle_seconds", "failure_probability", "family", "rows"}
+_SPLIT = ("run", "notes", "plan", "trace")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -99,7 +112,8 @@ class Record(NamedTuple):
     checksum
         CRC-32 of all fields above.
     meta
-        Everything but the trace, as compressed JSON.
+        Everything but the trace, as compressed JSON. In a run, the fields that are usually equal in
+        many runs follow in a second compressed JSON text.
     trace
         The compressed columns of the trace, one after the other; empty for other kinds than runs.
     sha256
@@ -182,11 +196,34 @@ def make_record(
         meta = {**meta, "trace": {"columns": [*columns], "rows": rows}}
     moment = int(time.time()) if stored is None else stored
     listed = (*json.loads(_as_json(_listing_columns(kind, key, meta))), moment)
-    meta_bytes = zlib.compress(_as_json(meta).encode(), _LEVEL)
+    parts = [_select(meta, is_own) for is_own in (True, False)] if kind == "run" else [meta]
+    texts = [_as_json(part).encode() for part in parts]
+    if len(texts[-1]) > _MOST_SHARED:
+        texts = [_as_json(meta).encode()]
+    meta_bytes = b"".join(zlib.compress(text, _LEVEL) for text in texts)
     packed = pack_columns(columns or {})
     text = encode_for_checksum(listed)
     digest = hashlib.sha256(b"\0".join((text, meta_bytes, packed))).digest()
     return Record._make((*listed, zlib.crc32(text), meta_bytes, packed, digest))
+
+
+def _select(fields: Mapping[str, Any], is_own: bool) -> dict[str, Any]:
+    """Return the fields of a run alone, or those that are usually equal in many runs."""
+    nested = {name for name in _SPLIT if isinstance(fields.get(name), dict)}
+    return {
+        name: _select(value, is_own) if name in nested else value
+        for name, value in fields.items()
+        if name in nested or (name in _OWN) == is_own
+    }
+
+
+def _merge(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all fields, of which `_select` returned the two parts."""
+    merged = {**shared, **own}
+    for name in shared.keys() & own.keys():
+        if isinstance(shared[name], dict) and isinstance(own[name], dict):
+            merged[name] = _merge(shared[name], own[name])
+    return merged
 
 
 def pack_columns(columns: Columns) -> bytes:
@@ -321,10 +358,11 @@ def decode_metadata(record: Record) -> tuple[dict[str, Any], StoredTrace]:
     digest = hashlib.sha256(b"\0".join((columns, packed, packed_trace))).digest()
     if (zlib.crc32(columns), digest) != (record.checksum, record.sha256):
         raise DamagedFileError("wrong content")
-    meta = decode_json(_unpack(packed, KINDS[kind], "metadata"))
-    if not isinstance(meta, dict):
-        raise DamagedFileError("unreadable", f"its metadata are not those of a {kind}")
-    check_metadata_types(kind, meta)
+    meta, rest = _decode_part(kind, packed, KINDS[kind])
+    while rest:
+        shared, rest = _decode_shared_part(kind, rest, _MOST_SHARED)
+        meta = _merge(shared, meta)
+    check_required_fields(kind, meta)
     if not isinstance(key, str) or not KEY.fullmatch(key):
         raise DamagedFileError("incomplete", "its key is not 8 to 128 letters or digits")
     if kind != "run":
@@ -334,6 +372,17 @@ def decode_metadata(record: Record) -> tuple[dict[str, Any], StoredTrace]:
     return meta, _read_trace(meta.get("trace"), packed_trace)
 
 
+def _decode_part(kind: str, packed: bytes, limit: int) -> tuple[dict[str, Any], bytes]:
+    """Return a part of the metadata of an entry, in which fields may lack, and the other parts."""
+    data, rest = _unpack(packed, limit, "metadata")
+    meta = decode_json(data)
+    if not isinstance(meta, dict):
+        raise DamagedFileError("unreadable", f"its metadata are not those of a {kind}")
+    check_types(kind, meta)
+    return meta, rest
+
+
+_decode_shared_part = lru_cache(maxsize=128)(_decode_part)
 _NO_TRACE = StoredTrace((), np.empty((0, 0), np.int64))
 _COMPARED = ("problem", "algorithm", "seed", "status", "iterations")
 _listed_fields, _listed_columns = itemgetter(*_COMPARED), attrgetter(*_COMPARED)
@@ -342,15 +391,17 @@ _listed_fields, _listed_columns = itemgetter(*_COMPARED), attrgetter(*_COMPARED)
 def _read_trace(shape: Any, packed: bytes) -> StoredTrace:
     if not isinstance(shape, dict) or not count(shape.get("rows")):
         raise DamagedFileError("incomplete", "its field trace is missing or of a wrong type")
-    names, rows = shape.get("columns", []), shape["rows"]
-    list_columns_before_measures(names)
+    rows = shape["rows"]
+    names, number = _check_columns(shape.get("columns"))
     if rows * len(names) > MOST_NUMBERS:
         raise DamagedFileError("too large", f"{rows:,} rows of {len(names):,} columns")
     size = 8 * rows * len(names)
-    data = _unpack(packed, size, "a trace")
-    if len(data) != size:
-        raise DamagedFileError("truncated", f"{len(data):,} bytes of {size:,}")
-    return trace_with_all_columns(names, np.frombuffer(data, "<i8").reshape(len(names), rows))
+    data, rest = _unpack(packed, size, "a trace")
+    if rest or len(data) != size:
+        raise DamagedFileError("truncated", f"{len(data) + len(rest):,} bytes of {size:,}")
+    words = np.frombuffer(data, "<i8").reshape(len(names), rows)
+    is_complete = number == len(TRACE_COLUMNS)
+    return StoredTrace(names, words) if is_complete else trace_with_all_columns(names, words)
 
 
 def trace_with_all_columns(names: Sequence[str], words: "np.ndarray[Any, Any]") -> StoredTrace:
@@ -361,41 +412,34 @@ def trace_with_all_columns(names: Sequence[str], words: "np.ndarray[Any, Any]") 
     DamagedFileError
         If these are not the columns of a trace.
     """
-    stored = list_columns_before_measures(names)
-    if len(stored) == len(TRACE_COLUMNS):
-        return StoredTrace(names, words)
-    all_names = (*TRACE_COLUMNS, *names[len(stored) :])
+    names, number = _check_columns(names)
+    all_names = (*TRACE_COLUMNS, *names[number:])
     complete = np.zeros((len(all_names), words.shape[1]), np.int64)
     complete[[all_names.index(name) for name in names]] = words
     return StoredTrace(all_names, complete)
 
 
-def list_columns_before_measures(names: Any) -> Sequence[str]:
-    """Return the stored columns of a trace that precede its measures, given all stored columns.
+def _check_columns(names: Any) -> tuple[tuple[str, ...], int]:
+    """Return the stored columns of a trace, and the number of those that precede its measures.
 
     Counts that are not stored are 0; all other columns before the measures are always stored.
-
-    Raises
-    ------
-    DamagedFileError
-        If these are not the columns of a trace.
     """
     are_texts = isinstance(names, (list, tuple)) and len(names) <= MOST_COLUMNS
-    stored = _list_stored_columns(*names) if are_texts and all(map(text, names)) else ()
-    if not stored:
+    columns = _check_names(*names) if are_texts and all(map(text, names)) else None
+    if columns is None:
         raise DamagedFileError("incomplete", "its table has other columns than a trace")
-    return stored
+    return columns
 
 
 @lru_cache(maxsize=64)
-def _list_stored_columns(*names: str) -> Sequence[str]:
+def _check_names(*names: str) -> tuple[tuple[str, ...], int] | None:
     stored = tuple(name for name in TRACE_COLUMNS if name in names or name not in COUNTED)
     are_valid = len(set(names)) == len(names) and names[: len(stored)] == stored
-    return stored if are_valid else ()
+    return (names, len(stored)) if are_valid else None
 
 
-def _unpack(data: bytes, limit: int, subject: str) -> bytearray:
-    """Decompress data; raise if it has more than `limit` bytes."""
+def _unpack(data: bytes, limit: int, subject: str) -> tuple[bytearray, bytes]:
+    """Return decompressed data, and the bytes that follow; raise if it is longer than `limit`."""
     unpacker, unpacked = zlib.decompressobj(), bytearray()
     has_more = True
     while has_more and len(unpacked) <= limit:
@@ -408,9 +452,9 @@ def _unpack(data: bytes, limit: int, subject: str) -> bytearray:
         data, has_more = unpacker.unconsumed_tail, len(piece) == room
     if len(unpacked) > limit:
         raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
-    if not unpacker.eof or unpacker.unused_data:
+    if not unpacker.eof:
         raise DamagedFileError("truncated", f"{subject} does not end where it should")
-    return unpacked
+    return unpacked, unpacker.unused_data
 
 
 def decode_json(data: bytes | bytearray) -> Any:
