@@ -41,7 +41,7 @@ def chunk_slices(n: int) -> Iterator[slice]:
 
 def as_read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a view of an array through which the array cannot be changed."""
-    view = array.view()
+    view = array.view() if array.flags.writeable else array
     view.flags.writeable = False
     return view
 

@@ -4,14 +4,15 @@ User-defined code, problems and files that are named in a store are not loaded.
 """
 
 import json
-import marshal
 import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
+from sys import intern
 from typing import Any
 
 from pfbench.base.checks import check_integer
@@ -81,7 +82,7 @@ def load_stored_report(
     """
     rows = [
         row
-        for row in store.listing().rows
+        for row in store.listing(columns=_LISTED).rows
         if row.kind == "run"
         and matches_selection(str(row.problem), problems)
         and matches_selection(str(row.algorithm), algorithms)
@@ -101,11 +102,10 @@ def load_stored_report(
     del rows, requests  # of very many runs, a hundred bytes each
     order = sorted(longest, key=lambda request: (request[1], request[0], request[2]))
     outcomes: dict[tuple[str, str, int], PlanOutcome] = {}
-    shared: dict[Any, Any] = {}
     for _, group in groupby(order, key=lambda request: request[:2]):
         requested = list(group)
-        records = store.read_runs([longest[request] for request in requested])
-        read = zip(requested, (_read_run(record, shared) for record in records), strict=True)
+        records = store.read_runs([longest.pop(request) for request in requested])
+        read = zip(requested, map(_read_run, records), strict=True)
         existing = {request: parts for request, parts in read if parts is not None}
         outcomes |= zip(existing, _make_outcomes([*existing.values()]), strict=True)
     if not outcomes:
@@ -147,24 +147,20 @@ _RunParts = tuple[PlannedRun, str, Mapping[str, Any], StoredTrace]
 """Plan, key, metadata and trace of a run."""
 
 
-def _read_run(record: Record | None, shared: dict[Any, Any]) -> _RunParts | None:
-    """Return the parts of a run; None if it is removed, damaged or has no readable plan.
-
-    Parts of the metadata that are equal in many runs are one object, which `shared` keeps.
-    """
+def _read_run(record: Record | None) -> _RunParts | None:
+    """Return the parts of a run; None if it is removed, damaged or has no readable plan."""
     if record is None:
         return None
     try:
         meta, trace = decode_metadata(record)
-        fields, notes = meta["run"], meta.get("notes", {})
-        plan = _read_plan(fields, notes.get("plan"), shared)
+        run, notes = meta["run"], meta.get("notes", {})
+        plan = _read_plan(run, notes.get("plan"))
     except (DamagedFileError, InputError):
         return None
-    for name in ("problem", "algorithm", "parameters", "schedule", "status", "stop_reason"):
-        fields[name] = _share(fields[name], shared)
-    needed = _share({name: notes[name] for name in _NOTES if name in notes}, shared)
-    meta = {"run": fields, "environment": _share(meta["environment"], shared), "notes": needed}
-    return plan, record.key, meta, trace._replace(names=_share(tuple(trace.names), shared))
+    # Equal texts of very many runs are one object.
+    run |= {name: intern(run[name]) for name in ("status", "stop_reason")}
+    notes = {name: notes[name] for name in _NOTES if name in notes} or _NO_NOTES
+    return plan, record.key, {**meta, "notes": notes}, trace
 
 
 def _make_outcomes(read: Sequence[_RunParts]) -> Iterator[PlanOutcome]:
@@ -174,32 +170,27 @@ def _make_outcomes(read: Sequence[_RunParts]) -> Iterator[PlanOutcome]:
         yield PlanOutcome(plan, make_stored_run(key, meta, trace, rows))
 
 
-def _share(value: Any, shared: dict[Any, Any]) -> Any:
-    """Return the first of all equal JSON values."""
-    return shared.setdefault(marshal.dumps(value, _WITHOUT_REFERENCES), value)
-
-
-_WITHOUT_REFERENCES = 2  # version of marshal in which equal values have equal bytes
-
+_LISTED = ("kind", "key", "problem", "algorithm", "seed", "iterations", "stored")
 _NOTES = ("best_known", "promised")
 """Names of the notes of a run that a report needs."""
 
+_NO_NOTES: Mapping[str, Any] = {}
 
-def _read_plan(
-    run: Mapping[str, Any], plan: Mapping[str, Any] | None, shared: dict[Any, Any]
-) -> PlannedRun:
+
+def _read_plan(run: Mapping[str, Any], plan: Mapping[str, Any] | None) -> PlannedRun:
     """Return a run's stored plan; if it is missing or wrong, make a plan from the run itself."""
     identity = run["problem"], run["algorithm"], run["seed"]
     if plan is not None:
         seed = check_integer("seed", plan.get("seed"), minimum=0)
-        seedless = {**plan, "seed": 0}
-        text = marshal.dumps(("plan", seedless), _WITHOUT_REFERENCES)
-        if text not in shared:
-            shared[text] = PlannedRun.from_json(seedless)
-        stored: PlannedRun = replace(shared[text], seed=seed)
+        stored = replace(_parse_plan(json.dumps({**plan, "seed": 0})), seed=seed)
         if (stored.problem, stored.algorithm, stored.seed) == identity:
             return stored
     return PlannedRun.from_json(PlannedRun(*identity, (), 1).as_json())
+
+
+@lru_cache(maxsize=4096)
+def _parse_plan(text: str) -> PlannedRun:
+    return PlannedRun.from_json(json.loads(text))
 
 
 def _make_study(
