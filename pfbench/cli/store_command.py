@@ -1,6 +1,7 @@
 """``pfbench store``: list, check, merge and export stored results."""
 
 import json
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -254,7 +255,7 @@ def export(
     check_choice("format", form, FORMATS)
     opened = _open_store(folder)
     names = {} if spec is None else run_names(load_spec(spec))
-    listing, rows = _select_rows(opened, "run", problem, algorithm, status)
+    listing, rows = _select_rows(opened, "run", problem, algorithm, status, columns=_SHOWN_COLUMNS)
     if spec is not None:
         rows = [row for row in rows if (row.problem, row.algorithm, row.seed) in names]
     files, left_out = write(opened, rows, form, output, names, raw=raw)
@@ -318,13 +319,16 @@ def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
     head = _LINE % ("kind", "status", "seed", "iterations", "seconds", "key")
     print(_append_and_wrap(head, "what", width))
-    for row in rows:
-        seconds = None if row.seconds is None else f"{row.seconds:.3g}"
-        cells = (row.kind, row.status, row.seed, row.iterations, seconds, row.key[:12])
-        line = escape_hidden(_LINE % tuple(["" if cell is None else cell for cell in cells]))
-        print(_append_and_wrap(line, _subject(row.claim, row.algorithm, row.problem), width))
+    sys.stdout.writelines(_format_row(row, width) for row in rows)
     rest = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{rest} stored")
+
+
+def _format_row(row: "Row", width: int) -> str:
+    seconds = None if row.seconds is None else f"{row.seconds:.3g}"
+    cells = (row.kind, row.status, row.seed, row.iterations, seconds, row.key[:12])
+    line = escape_hidden(_LINE % tuple(["" if cell is None else cell for cell in cells]))
+    return f"{_append_and_wrap(line, _subject(row.claim, row.algorithm, row.problem), width)}\n"
 
 
 @lru_cache(maxsize=4096)

@@ -37,7 +37,7 @@ class Row(NamedTuple):
     bytes: int
 
 
-_SHARED = frozenset(Row._fields) - {"key", "seconds", "stored", "bytes"}
+_SHARED = frozenset({"kind", "problem", "algorithm", "claim", "status", "stop_reason", "limits"})
 _AT_ONCE = 4096  # rows
 
 

@@ -1,18 +1,18 @@
 """Export of stored runs as CSV tables, or as the results file of benchopt.
 
 A table has a column for each measure of any run. The runs are read one at a time, and a second time
-for benchopt, or if a run has a measure that the first one lacks. The store is not changed.
+if a run has a column that another run of its algorithm and problem lacks. The store is not changed.
 """
 
-import csv
 import json
+import marshal
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from io import StringIO
-from itertools import chain, islice, product, starmap
+from functools import cached_property, lru_cache, partial
+from itertools import chain, product, starmap
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -43,6 +43,8 @@ RUN_COLUMNS = (
 `unmet` and `environment` are JSON."""
 
 _AT_ONCE, _FORMATTED = 10_000, 1000  # rows that are written, or formatted, together
+_QUOTED = re.compile(r'[",\r\n]')
+_NO_COUNTS = dict.fromkeys(COUNTED, 0)
 _BENCHOPT = {"iteration": "stop_val", "seconds": "time", "objective": "objective_value"}
 _BENCHOPT |= {name: f"count_{name}" for name in COUNTED}
 
@@ -105,6 +107,7 @@ def _find_naming(
 
 # --- exporters -----------------------------------------------------------------------------------
 
+
 _TraceForm = tuple[Sequence[str], Sequence[int]]
 """Pieces of a template of lines, which the key of a run joins; and the columns that fill it."""
 
@@ -154,6 +157,11 @@ class Export:
             else:
                 yield row.key, meta, trace
 
+    def sample(self) -> Iterator[tuple[str, Mapping[str, Any], StoredTrace]]:
+        """Yield one run of each algorithm on each problem, which usually have all columns."""
+        rows = {(row.algorithm, row.problem): row for row in self.rows}
+        return replace(self, rows=[*rows.values()]).runs()
+
     def write_csv(self, *, is_long: bool) -> list[Path]:
         """Write ``runs.csv`` with a line for each run, and ``trace.csv``.
 
@@ -164,7 +172,7 @@ class Export:
         `pfbench.base.escaping`. Both files are written again if a run adds columns.
         """
         head, columns = dict.fromkeys(RUN_COLUMNS), dict.fromkeys(TRACE_COLUMNS)
-        for key, meta, trace in islice(self.runs(), 1):
+        for key, meta, trace in self.sample():
             head |= dict.fromkeys(self._run_cells(key, meta))
             columns |= dict.fromkeys(trace.names)
         make_form = lru_cache(maxsize=64)(self._long_form if is_long else self._wide_form)
@@ -177,18 +185,17 @@ class Export:
                     stack.enter_context(path.open("w", newline="", encoding="utf-8"))
                     for path in paths
                 )
-                table = csv.writer(runs, lineterminator="\n")
-                table.writerow(map(self._as_cell, head))
+                runs.write(self._csv_line(head))
                 trace_head = ("iteration", "column", "value") if is_long else columns
-                names = map(self._as_cell, ("key", *trace_head))
-                csv.writer(traces, lineterminator="\n").writerow(names)
+                traces.write(self._csv_line(("key", *trace_head)))
                 for key, meta, trace in self.runs():
                     cells = self._run_cells(key, meta)
-                    head |= dict.fromkeys(cells)
-                    columns |= dict.fromkeys(trace.names)
-                    table.writerow([self._as_cell(cells.get(name)) for name in head])
+                    if not (cells.keys() <= head.keys() and columns.keys() >= {*trace.names}):
+                        head |= dict.fromkeys(cells)
+                        columns |= dict.fromkeys(trace.names)
+                    runs.write(self._csv_line(map(cells.get, head)))
                     form = make_form(tuple(trace.names), tuple(columns))
-                    traces.writelines(_format_trace(self._as_cell(key), trace, form))
+                    traces.writelines(_format_trace(self._quote(key), trace, form))
         return paths
 
     def _wide_form(self, names: tuple[str, ...], head: tuple[str, ...]) -> _TraceForm:
@@ -199,7 +206,7 @@ class Export:
     def _long_form(self, names: tuple[str, ...], head: tuple[str, ...]) -> _TraceForm:
         """Return the form of a line for each number of a trace with columns `names`."""
         lines = [
-            f",%d,{_quote_csv(self._as_cell(name)).replace('%', '%%')},{_placeholder(name)}\n"
+            f",%d,{self._quote(name).replace('%', '%%')},{_placeholder(name)}\n"
             for name in names[1:]
         ]
         return ["", *lines], [*chain(*((0, index) for index in range(1, len(names))))]
@@ -207,18 +214,28 @@ class Export:
     def _run_cells(self, key: str, meta: Mapping[str, Any]) -> dict[str, Any]:
         """Return the cells of a run in ``runs.csv``, by column."""
         run = meta["run"]
-        line = dict.fromkeys(COUNTED, 0) | run | run["counts"] | {"key": key}
+        line = _NO_COUNTS | run | run["counts"] | {"key": key}
         line |= _find_naming(run, meta.get("notes", {}), self.names)
         line |= {
-            "parameters": _as_json(run["parameters"]),
-            "unmet": _as_json(run.get("unmet", [])),
-            "environment": _as_json(meta["environment"]),
+            "parameters": _json_text(run["parameters"]),
+            "unmet": _json_text(run.get("unmet", [])),
+            "environment": _json_text(meta["environment"]),
         }
         final = {f"final_{name}": value for name, value in run["final"].items()}
         return {name: line[name] for name in RUN_COLUMNS} | final
 
-    def _as_cell(self, value: Any) -> Any:
-        return value if self.raw or not isinstance(value, str) else _escape(value)
+    def _csv_line(self, values: Iterable[Any]) -> str:
+        """Return a line of a CSV file; None is an empty cell."""
+        return f"{','.join(map(self._as_cell, values))}\n"
+
+    def _as_cell(self, value: Any) -> str:
+        return self._quote(value) if type(value) is str else "" if value is None else repr(value)
+
+    @cached_property
+    def _quote(self) -> Callable[[str], str]:
+        """Function that returns a text as a cell of a CSV line, escaped and quoted if necessary."""
+        escape = str if self.raw else escape_spreadsheet
+        return lru_cache(maxsize=4096)(lambda text: _quote_csv(escape(text)))
 
     def write_benchopt(self) -> list[Path]:
         """Write ``benchopt_run_pfbench.parquet``, with the columns of benchopt 1.10.
@@ -234,18 +251,22 @@ class Export:
         import pyarrow.parquet as pq
 
         path = self.folder / "benchopt_run_pfbench.parquet"
-        parts = chain.from_iterable(starmap(self._benchopt_columns, self.runs()))
+        parts = chain.from_iterable(starmap(self._benchopt_columns, self.sample()))
         names = dict.fromkeys(chain.from_iterable(parts))
-        schema = pa.schema([(name, _benchopt_arrow_type(name)) for name in names])
-        waiting, rows = list[Any](), 0
-        with pq.ParquetWriter(path, schema) as writer:
-            for run in chain(self.runs(), [None]):
-                if run is None or rows >= _AT_ONCE:
-                    writer.write_table(_benchopt_table(schema, waiting))
-                    waiting, rows = [], 0
-                if run is not None:
-                    waiting.append(self._benchopt_columns(*run))
-                    rows += len(waiting[-1][1]["stop_val"])
+        written = -1
+        while written != len(names):
+            written = len(names)
+            schema = pa.schema([(name, _benchopt_arrow_type(name)) for name in names])
+            waiting, rows = list[Any](), 0
+            with pq.ParquetWriter(path, schema) as writer:
+                for run in chain(self.runs(), [None]):
+                    if run is None or rows >= _AT_ONCE:
+                        writer.write_table(_benchopt_table(schema, waiting))
+                        waiting, rows = [], 0
+                    if run is not None:
+                        waiting.append(self._benchopt_columns(*run))
+                        names |= dict.fromkeys(chain.from_iterable(waiting[-1]))
+                        rows += len(waiting[-1][1]["stop_val"])
         return [path]
 
     def _benchopt_columns(
@@ -351,16 +372,19 @@ def _placeholder(name: str) -> str:
 
 def _quote_csv(text: str) -> str:
     """Return a text as a cell of a CSV line, quoted if necessary."""
-    file = StringIO()
-    csv.writer(file, lineterminator="").writerow(["", text])
-    return file.getvalue()[1:]
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
 _sort_key = attrgetter("algorithm", "problem", "seed", "key")
 
 
-_as_json = json.JSONEncoder(default=str).encode
-_escape = lru_cache(maxsize=4096)(escape_spreadsheet)
+def _json_text(value: Any) -> str:
+    """Return a JSON text; equal values of many runs are written once."""
+    return _write_json(marshal.dumps(value, _WITHOUT_REFERENCES))
+
+
+_WITHOUT_REFERENCES = 2  # version of marshal in which equal values have equal bytes
+_write_json = lru_cache(maxsize=4096)(lambda data: json.dumps(marshal.loads(data)))
 _parse_selector = lru_cache(maxsize=4096)(Selector.parse)
 
 
