@@ -224,8 +224,8 @@ def test_reading_a_stored_run(folder):
     (reading,) = blocks("docs/store.md")
     names = {}
     exec(compile(reading.replace("DIR", "store"), "store.md", "exec"), names)
-    assert names["about"]["run"]["counts"]["lo"] == names["trace"]["lo"][-1] == 3
-    assert {"run", "environment", "notes", "trace"} == names["about"].keys()
+    assert names["own"]["run"]["counts"]["lo"] == names["trace"]["lo"][-1] == 3
+    assert {"run", "environment", "notes", "trace"} == {*names["own"], *names["shared"]}
     assert names["trace"]["seconds"].dtype == float
 
 
