@@ -1,7 +1,6 @@
 """``pfbench store``: list, check, merge and export stored results."""
 
 import json
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -319,16 +318,13 @@ def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
     head = _LINE % ("kind", "status", "seed", "iterations", "seconds", "key")
     print(_append_and_wrap(head, "what", width))
-    sys.stdout.writelines(_format_row(row, width) for row in rows)
+    for row in rows:
+        seconds = None if row.seconds is None else f"{row.seconds:.3g}"
+        cells = (row.kind, row.status, row.seed, row.iterations, seconds, row.key[:12])
+        line = escape_hidden(_LINE % tuple(["" if cell is None else cell for cell in cells]))
+        print(_append_and_wrap(line, _subject(row.claim, row.algorithm, row.problem), width))
     rest = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{rest} stored")
-
-
-def _format_row(row: "Row", width: int) -> str:
-    seconds = None if row.seconds is None else f"{row.seconds:.3g}"
-    cells = (row.kind, row.status, row.seed, row.iterations, seconds, row.key[:12])
-    line = escape_hidden(_LINE % tuple(["" if cell is None else cell for cell in cells]))
-    return f"{_append_and_wrap(line, _subject(row.claim, row.algorithm, row.problem), width)}\n"
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,6 @@ if a run has a column that another run of its algorithm and problem lacks. The s
 """
 
 import json
-import marshal
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -217,9 +216,9 @@ class Export:
         line = _NO_COUNTS | run | run["counts"] | {"key": key}
         line |= _find_naming(run, meta.get("notes", {}), self.names)
         line |= {
-            "parameters": _json_text(run["parameters"]),
-            "unmet": _json_text(run.get("unmet", [])),
-            "environment": _json_text(meta["environment"]),
+            "parameters": _as_json(run["parameters"]),
+            "unmet": _as_json(run.get("unmet", [])),
+            "environment": _as_json(meta["environment"]),
         }
         final = {f"final_{name}": value for name, value in run["final"].items()}
         return {name: line[name] for name in RUN_COLUMNS} | final
@@ -378,13 +377,7 @@ def _quote_csv(text: str) -> str:
 _sort_key = attrgetter("algorithm", "problem", "seed", "key")
 
 
-def _json_text(value: Any) -> str:
-    """Return a JSON text; equal values of many runs are written once."""
-    return _write_json(marshal.dumps(value, _WITHOUT_REFERENCES))
-
-
-_WITHOUT_REFERENCES = 2  # version of marshal in which equal values have equal bytes
-_write_json = lru_cache(maxsize=4096)(lambda data: json.dumps(marshal.loads(data)))
+_as_json = json.JSONEncoder(default=str).encode
 _parse_selector = lru_cache(maxsize=4096)(Selector.parse)
 
 
