@@ -238,7 +238,7 @@ def section_with_title(title: str, *parts: RenderableType) -> RenderableType:
     """Return an empty line, a title, and the indented parts below the title."""
     content = (escape_hidden(part, "\n") if isinstance(part, str) else part for part in parts)
     title = escape_hidden(title)
-    return Group("", Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2)) for part in content))
+    return Group("", Text(title, style="bold"), *(Padding.indent(part, 2) for part in content))
 
 
 def multiline_cell(*texts: str) -> Text:

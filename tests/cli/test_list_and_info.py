@@ -59,7 +59,7 @@ def test_in_a_narrow_terminal_nothing_is_cut(pfbench, listed, monkeypatch):
 
 def test_reports_of_the_current_folder_come_first(pfbench, folder):
     (folder / "reports").mkdir()
-    (folder / "reports" / "gradient-estimators.toml").write_text('title = "mine"\n')
+    (folder / "reports" / "gradient-estimators.toml").write_text("title = mine\n")
     listed = pfbench("list", "reports", "--json").json
     (found,) = (one for one in listed if one["name"] == "gradient-estimators")
     assert found["source"] == "reports/gradient-estimators.toml"

@@ -28,6 +28,7 @@ _TOKEN = re.compile(
 )
 """A string or a comment, which are skipped, or a character that bounds or nests values."""
 
+_TABLE = re.compile(r"^\[", re.MULTILINE)
 _DIGITS = re.compile(r"[0-9](?:_?[0-9]){999}")
 _KEY = re.compile(r"^\s*([^=#\n]{1,100}?)\s*=", re.MULTILINE)
 _INT64 = range(-(2**63), 2**63)
@@ -54,6 +55,21 @@ def read_toml(path: Path, text: str | None = None) -> tuple[dict[str, Any], str]
         if isinstance(value, int) and value not in _INT64:
             raise InputError(f"{path}: {field} is an integer of more than 64 bits.")
     return table, text
+
+
+def read_title(path: Path) -> str:
+    """Return the title of a spec, by default its file's name; parse only the fields before tables.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is not TOML; see `read_toml`.
+    """
+    try:
+        fields, _ = read_toml(path, _TABLE.split(_read_text(path), maxsplit=1)[0])
+    except InputError:  # the line is no header of a table but part of a value
+        fields, _ = read_toml(path)
+    return str(fields.get("title", path.stem))
 
 
 def abbreviate(value: Any) -> str:

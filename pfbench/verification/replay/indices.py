@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+import scipy
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.verification.statistics import LEVEL
@@ -192,6 +192,7 @@ def _find_repeated_batch_sequence_and_p_value(
     """
     sizes = np.array([len(batch) for batch in batches])
     each, rest = sizes // n, sizes % n
+    gammaln = scipy.special.gammaln
     logs = gammaln(sizes + 1.0) - sizes * np.log(n)
     logs -= rest * gammaln(each + 2.0) + (n - rest) * gammaln(each + 1.0)
     names = dict[bytes, int]()
@@ -340,7 +341,7 @@ def _log_mean_e_process(log_ratios: Floats, leading_zeros: int = 0) -> Floats:
     Row k of `log_ratios` has the log factors by which e-process k changes at each draw.
     """
     logs = np.cumsum(log_ratios, axis=1)
-    mixed = np.asarray(logsumexp(logs, axis=0) - np.log(len(log_ratios)))
+    mixed = np.asarray(scipy.special.logsumexp(logs, axis=0) - np.log(len(log_ratios)))
     return np.concatenate([np.zeros(leading_zeros), mixed])
 
 
@@ -349,6 +350,7 @@ def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Float
     K, T = len(shares), batch_of[-1] + 1
     counts = np.bincount(batch_of * K + bins, minlength=T * K).reshape(T, K)
     prior = 0.5 * K * shares
+    gammaln = scipy.special.gammaln
     bets = (gammaln(counts + prior) - gammaln(prior)).sum(axis=1) - counts @ np.log(shares)
     return np.asarray(bets + gammaln(prior.sum()) - gammaln(counts.sum(axis=1) + prior.sum()))
 
