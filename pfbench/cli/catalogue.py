@@ -86,6 +86,46 @@ def _format_reference(key: str) -> str:
     return " ".join([format_reference(key), *list(find_urls(key).values())[:1]])
 
 
+# --- specs ----------------------------------------------------------------------------------------
+
+
+def report_spec_paths() -> dict[str, Path]:
+    """Return the paths of report specs by name; a spec in ./reports replaces a built-in one.
+
+    The names of specs with problems as large as those in a paper start with ``paper/``.
+    """
+    return _find_specs("*.toml", f"{PAPER}/*.toml")
+
+
+def suite_spec_paths() -> dict[str, Path]:
+    """Return the paths of suite specs by name, searched as in `report_spec_paths`."""
+    return {name.rpartition("/")[2]: path for name, path in _find_specs("suites/*.toml").items()}
+
+
+def resolve_spec_path(kind: str, text: str, paths: Mapping[str, Path]) -> Path:
+    """Return the path of a spec file that is given by name or by path.
+
+    Raises
+    ------
+    InputError
+        If the text is neither.
+    """
+    path = paths.get(text, Path(text))
+    if text not in paths and not path.exists() and path.suffix != ".toml":
+        raise unknown_name_error(kind, text, paths)
+    return path
+
+
+def _find_specs(*patterns: str) -> dict[str, Path]:
+    package = Path(str(files("pfbench")))
+    folders = (Path("reports"), package / "reporting" / "specs", package.parent / "reports")
+    paths: dict[str, Path] = {}
+    for folder in folders:
+        for path in (path for pattern in patterns for path in sorted(folder.glob(pattern))):
+            paths.setdefault(path.relative_to(folder).with_suffix("").as_posix(), path)
+    return paths
+
+
 # --- kinds ----------------------------------------------------------------------------------------
 
 
@@ -107,20 +147,16 @@ def _set_and_penalty_items() -> Iterator[CatalogueItem]:
     yield from _built_in_items("penalty", "pfbench.sets.catalogue:PENALTIES")
 
 
-def _spec_items(kind: str) -> Iterator[CatalogueItem]:
-    """Yield an item for each available report or suite, depending on `kind`."""
-    for name, path in _SPEC_PATHS[kind]().items():
-        yield _make_spec_item(kind, name, path)
-
-
-def _make_spec_item(kind: str, name: str, path: Path) -> CatalogueItem:
+def _spec_items(kind: str, spec_paths: Callable[[], dict[str, Path]]) -> Iterator[CatalogueItem]:
+    """Yield an item for each available report or suite."""
     from pfbench.runs.planning.spec_text import read_title
 
-    try:
-        summary = read_title(path)
-    except InputError as error:
-        summary = f"damaged: {error}"
-    return CatalogueItem(name, kind, str(path), summary)
+    for name, path in spec_paths().items():
+        try:
+            summary = read_title(path)
+        except InputError as error:
+            summary = f"damaged: {error}"
+        yield CatalogueItem(name, kind, str(path), summary)
 
 
 KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
@@ -135,8 +171,8 @@ KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
         "claims": partial(
             _built_in_items, "claim", "pfbench.claims.catalogue:CLAIMS", summary="statement"
         ),
-        "reports": partial(_spec_items, "report"),
-        "suites": partial(_spec_items, "suite"),
+        "reports": partial(_spec_items, "report", report_spec_paths),
+        "suites": partial(_spec_items, "suite", suite_spec_paths),
         "data": partial(
             _built_in_items, "data", "pfbench.problems.data.catalogue:DATA_SETS", source="home"
         ),
@@ -165,10 +201,9 @@ def _item_table(items: list[CatalogueItem]) -> RenderableType:
     names = ("name", "what it is", "source")
     rows = [(item.name_for_info, item.summary, item.source) for item in items]
     widths = [max(map(len, column)) + 2 for column in zip(*rows, names, strict=True)]
-    if sum(widths) <= terminal.console().width:  # as one text, since rich takes 0.4 ms a cell
-        text = terminal.multiline_cell(
-            *("".join(map(set_cell_size, row, widths)) for row in [names, *rows])
-        )
+    if sum(widths) <= terminal.console().width:  # as one text: rich takes 0.4 ms for a row
+        lines = ["".join(map(set_cell_size, row, widths)) for row in (names, *rows)]
+        text = terminal.multiline_cell(*lines)
         text.no_wrap = True
         text.stylize("dim", 0, sum(widths))
         return text
@@ -200,75 +235,17 @@ def find_item(name: str) -> CatalogueItem:
         name = EDITIONS["latest-small"].name
     kind, _, plain = name.rpartition(":")
 
-    # Only the spec that is asked for is read: it plans all its runs.
-    everything = [
-        item
-        for plural, items in KINDS.items()
-        if plural.removesuffix("s") not in _SPEC_PATHS
-        for item in items()
-    ]
-    for key, find_paths in _SPEC_PATHS.items():
-        everything += [CatalogueItem(n, key, str(p), "") for n, p in find_paths().items()]
+    everything = [item for items in KINDS.values() for item in items()]
     results = [item for item in everything if item.name == plain and kind in ("", item.kind)]
     if not results:
         near = get_close_matches(name, [item.name for item in everything], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "`pfbench list` shows all names."
         raise InputError(f"unknown name {name!r}: {hint}")
-    kinds = {item.kind for item in results}
-    results = [item for item in results if NAMESAKES.get(item.kind) not in kinds]
+    results = [i for i in results if NAMESAKES.get(i.kind) not in {r.kind for r in results}]
     if len(results) > 1:
         choices = " or ".join(f"{item.kind}:{item.name}" for item in results)
         raise InputError(f"several items have the name {name}: write {choices}.")
-    (item,) = results
-    if item.kind in _SPEC_PATHS:
-        return _make_spec_item(item.kind, item.name, Path(item.source))
-    return item
-
-
-# --- specs ----------------------------------------------------------------------------------------
-
-
-def report_spec_paths() -> dict[str, Path]:
-    """Return the paths of report specs by name; a spec in ./reports replaces a built-in one.
-
-    The names of specs with problems as large as those in a paper start with ``paper/``.
-    """
-    return _find_specs("*.toml", f"{PAPER}/*.toml")
-
-
-def suite_spec_paths() -> dict[str, Path]:
-    """Return the paths of suite specs by name, searched as in `report_spec_paths`."""
-    return {name.rpartition("/")[2]: path for name, path in _find_specs("suites/*.toml").items()}
-
-
-_SPEC_PATHS: Mapping[str, Callable[[], dict[str, Path]]] = MappingProxyType(
-    {"report": report_spec_paths, "suite": suite_spec_paths}
-)
-"""Files of the known specs, by kind."""
-
-
-def resolve_spec_path(kind: str, text: str, paths: Mapping[str, Path]) -> Path:
-    """Return the path of a spec file that is given by name or by path.
-
-    Raises
-    ------
-    InputError
-        If the text is neither.
-    """
-    path = paths.get(text, Path(text))
-    if text not in paths and not path.exists() and path.suffix != ".toml":
-        raise unknown_name_error(kind, text, paths)
-    return path
-
-
-def _find_specs(*patterns: str) -> dict[str, Path]:
-    package = Path(str(files("pfbench")))
-    folders = (Path("reports"), package / "reporting" / "specs", package.parent / "reports")
-    paths: dict[str, Path] = {}
-    for folder in folders:
-        for path in (path for pattern in patterns for path in sorted(folder.glob(pattern))):
-            paths.setdefault(path.relative_to(folder).with_suffix("").as_posix(), path)
-    return paths
+    return results[0]
 
 
 # --- user-defined items ---------------------------------------------------------------------------

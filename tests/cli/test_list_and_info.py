@@ -188,7 +188,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_of_any_kind(pfbench):
 def test_namesakes_are_told_apart_by_their_kind(pfbench, folder):
     (folder / "reports").mkdir()
     (folder / "reports" / "a9a.toml").write_text('title = "x"\n')
-    assert pfbench("info", "a9a").refusal.endswith("write data:a9a or report:a9a.")
+    assert pfbench("info", "a9a").refusal.endswith("write report:a9a or data:a9a.")
     assert pfbench("info", "data:a9a", "--json").json["kind"] == "data"
 
 
