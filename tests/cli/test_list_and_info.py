@@ -66,6 +66,13 @@ def test_reports_of_the_current_folder_come_first(pfbench, folder):
     assert found["summary"].startswith("damaged: ")
 
 
+def test_a_line_of_a_text_that_looks_like_a_table_hides_no_title(pfbench, folder):
+    (folder / "reports").mkdir()
+    (folder / "reports" / "mine.toml").write_text('about = """\n[1] a source"""\ntitle = "T"\n')
+    listed = pfbench("list", "reports", "--json").json
+    assert [one["summary"] for one in listed if one["name"] == "mine"] == ["T"]
+
+
 # --- ``pfbench info`` -----------------------------------------------------------------------------
 
 
