@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from pfbench.base import arrays
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import unwrap_scalar
 from pfbench.base.protocols import Problem
@@ -51,7 +52,7 @@ def value_as_float(problem: Any, x: Point) -> float:
 
 def norm(g: Any) -> float:
     """Return the Euclidean norm of an array of any shape."""
-    return float(np.linalg.norm(np.asarray(g).ravel()))
+    return arrays.norm(np.asarray(g, dtype=np.float64))
 
 
 def as_dense_array(v: Any) -> Floats:
