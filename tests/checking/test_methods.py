@@ -1,5 +1,7 @@
 """The checks of algorithms and estimators: right ones pass, every planted fault is named."""
 
+from dataclasses import dataclass
+
 import pytest
 from checking.faults import faults
 from checking.faulty_methods import ALGORITHMS, ESTIMATORS, RIGHT, RIGHT_ESTIMATORS
@@ -45,6 +47,17 @@ def test_a_right_method_in_another_style_passes(method):
             continue  # it moves arrays
         report = check(method, problem=problem)
         assert (report.kind, failed(report)) == ("algorithm", []), str(report)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slots(OURS["prox-sgd"]):
+    """Reads a default from the class as a descriptor."""
+
+    output: str = "uniform"
+
+
+def test_a_class_with_slots_declares_its_output():
+    assert "output uniform" in check(Slots).findings[0].observed
 
 
 def test_a_method_of_full_gradients_need_not_say_that_it_is_deterministic():
