@@ -377,3 +377,29 @@ def test_unbiased_estimators_and_a_biased_one():
 def test_draws_that_cannot_be_enumerated_are_refused():
     with pytest.raises(InputError, match=r"enumerated: the method draws with rng\.normal"):
         unbiased(lambda ask, x, rng: rng.normal(size=2))
+
+
+def test_what_goes_wrong_late_is_found():
+    def forgets(x0, grads, lr, momentum):
+        points = sgd(x0, grads, lr, momentum=momentum)
+        return points[:30] + [0.5 * x for x in points[30:]]
+
+    text = message(same_law, stepper(forgets), stepper(sgd), lr=0.1, momentum=0.9)
+    assert "differ from step 30 on" in text
+
+    def saga(ask, rng):
+        table = {}
+
+        def estimate(x):
+            i, old = (
+                rng.integers(ask.n),
+                dict(table) or {j: ask.component(j, x) for j in range(ask.n)},
+            )
+            mean = table.get("mean", np.mean(list(old.values()), axis=0))
+            new = ask.component(i, x)
+            table.update(old | {i: new, "mean": mean + (new - old[i]) / (ask.n + 1)})
+            return new - old[i] + mean
+
+        return estimate
+
+    assert "biased at call 3" in message(unbiased, saga)
