@@ -346,7 +346,8 @@ class ReplayOracles:
         words += "" if query.indices is None else f" of {_format_indices(query.indices)}"
         words += f" at {points}" if points else ""
         words += "" if query.direction is None else f" along {_format_entries(query.direction)}"
-        words += f", radius {query.length:.6g}" if query.kind == "local_lo" else ""
+        length = {"local_lo": "radius", "prox": "lambda"}.get(query.kind)
+        words += f", {length} {query.length:.6g}" if length else ""
         return words if query.number is None else f"{words} (query {query.number})"
 
     def describe_point(self, x: Floats) -> str:
