@@ -185,10 +185,10 @@ class OwnOutput(OURS["prox-sgd"]):
         yield from Reservoir(self.iterations, self.step, self.batch).run(ask, x, rng)
 
 
-class EqualWeights(OURS["prox-rsag"]):
-    """Has no weights for output=weighted, which is not its default."""
-
-    output_weight = Algorithm.output_weight
+EqualWeights = type(
+    "EqualWeights", (OURS["prox-rsag"],), {"output_weight": Algorithm.output_weight}
+)
+"""Has no weights for output=weighted, which is not its default."""
 
 
 # --- estimates ------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -267,7 +266,14 @@ class Comparison:
                 self.is_value_missing |= defaults.keys() >= set(unset)
                 self.skipped.append(f"{_format_kind(case.parameters)} (needs {', '.join(unset)})")
             elif isinstance(error.__cause__, REFUSALS) or not error.__cause__:
-                self.skipped.append(f"{_format_kind(case.parameters, kind)} (refused)")
+                own = {
+                    k: v
+                    for k, v in case.parameters.items()
+                    if k not in (*self.method.list_required_parameters(), "iterations")
+                }
+                self.skipped.append(
+                    f"{format_parameters(own or kind or case.parameters)} (refused)"
+                )
             else:
                 raise
             return None
@@ -450,12 +456,10 @@ class Comparison:
         return Decision("holds", f"{reason_if_equal}{words}", measured, None)
 
 
-def _format_kind(
-    parameters: Mapping[str, Any], defaults: Mapping[str, Any] = MappingProxyType({})
-) -> str:
+def _format_kind(parameters: Mapping[str, Any]) -> str:
     """Return the text parameters, which select the kind of method, or else all, as text."""
     options = {name: value for name, value in parameters.items() if isinstance(value, str)}
-    return format_parameters(options or {**defaults, **parameters})
+    return format_parameters(options or parameters)
 
 
 def _describe_case_for_hand_check(case: ReplayCase, outcome: ReplayOutcome) -> str:
