@@ -266,14 +266,10 @@ class Comparison:
                 self.is_value_missing |= defaults.keys() >= set(unset)
                 self.skipped.append(f"{_format_kind(case.parameters)} (needs {', '.join(unset)})")
             elif isinstance(error.__cause__, REFUSALS) or not error.__cause__:
-                own = {
-                    k: v
-                    for k, v in case.parameters.items()
-                    if k not in (*self.method.list_required_parameters(), "iterations")
-                }
-                self.skipped.append(
-                    f"{format_parameters(own or kind or case.parameters)} (refused)"
-                )
+                needed = {*self.method.list_required_parameters(), "iterations"}
+                own = {k: v for k, v in case.parameters.items() if k not in needed}
+                text = format_parameters(own or kind or case.parameters)
+                self.skipped.append(f"{text} (refused)")
             else:
                 raise
             return None
