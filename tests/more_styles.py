@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from own_styles import Plain, SlidingVR
 
+from pfbench.algorithms import ALGORITHMS as OURS
+from pfbench.algorithms.base import Algorithm
 from pfbench.base.protocols import State
 
 
@@ -173,6 +175,22 @@ class Reservoir(Sgd):
             yield state._replace(output=kept)
 
 
+@dataclass(frozen=True, kw_only=True)
+class OwnOutput(OURS["prox-sgd"]):
+    """Keeps its output by a reservoir, and states no rule for it."""
+
+    output: str = "last"
+
+    def run(self, ask, x, rng):
+        yield from Reservoir(self.iterations, self.step, self.batch).run(ask, x, rng)
+
+
+EqualWeights = type(
+    "EqualWeights", (OURS["prox-rsag"],), {"output_weight": Algorithm.output_weight}
+)
+"""Has no weights for output=weighted, which is not its default."""
+
+
 # --- estimates ------------------------------------------------------------------------------------
 
 
@@ -317,6 +335,8 @@ class SummedMomentum(Plain):
 STYLES = (
     *((kind, "prox-sgd") for kind in (Legacy, Standard, Rejected, Philox)),
     *((kind, "prox-sgd") for kind in (Pipeline, Residues, Halved, Closed, Dataclass, Reservoir)),
+    (OwnOutput, "prox-sgd"),
+    (EqualWeights, "prox-rsag"),
     (TwoCalls, "prox-svrg"),
     (OwnCoin, "prox-page"),
     (Stricter, "ncgs-vr"),

@@ -154,8 +154,10 @@ def _check_declarations(algorithm: Any) -> str:
             f"`requires` contains {', '.join(sorted(unknown))}",
         )
     output = algorithm.output
-    if inspect.isclass(algorithm) and isinstance(output, property):
-        output = "last"  # seen once it is made
+    if inspect.isclass(algorithm) and inspect.isdatadescriptor(output):
+        # A property is seen once it is made; a class with slots has its defaults in its signature.
+        default = getattr(inspect.signature(algorithm).parameters.get("output"), "default", output)
+        output = default if isinstance(default, str) else "last"
     if output not in OUTPUT_RULES:
         raise CheckFailed(f"`output` must be {' or '.join(map(repr, OUTPUT_RULES))}", f"{output!r}")
     odd = set(getattr(algorithm, "assumes", ())) - set(ASSUMPTIONS)

@@ -252,9 +252,15 @@ def examine(
             orthogonaliser, lines = identify_orthogonaliser(replicas, group, specification)
             findings += lines
             if orthogonaliser:
-                findings += _compare_muon(replicas, group, orthogonaliser, dtype)
+                has_bug = any(line.is_bug for line in lines)  # e.g. in the scale
+                steps = _compare_muon(replicas, group, orthogonaliser, dtype)
+                findings += [line for line in steps if line.is_bug or not has_bug]
         elif method:
-            findings += _compare_entrywise(replicas, group, method, shape)
+            # A bug may be in a branch for matrices, or for more rows than columns.
+            limits = (6, 4, 4, 4, 4), (4, 6, 6, 6, 6)
+            shapes = [tuple(map(min, p.shape, most)) for p in group["params"] for most in limits]
+            shapes = [*dict.fromkeys(shape or (1,) for shape in shapes)][:8]
+            findings += _compare_entrywise(replicas, group, method, shapes)
     except Exception as error:  # of a user's optimiser, on layers that it was not written for
         findings.append(Finding(f"not examined further: {type(error).__name__}: {error}", False))
     return findings
@@ -298,12 +304,12 @@ def _layers(make: Stepper) -> Iterator[Finding]:
 
 
 def _compare_entrywise(
-    replicas: OptimizerCopier, group: Settings, method: str, shape: tuple[int, ...]
+    replicas: OptimizerCopier, group: Settings, method: str, shapes: list[tuple[int, ...]]
 ) -> list[Finding]:
     loud = {"lr": 0.1, "weight_decay": 0.5, "eps": 1.0}
     settings = replicas.settings(group)
     settings |= {name: value for name, value in loud.items() if name in settings}
-    make = replicas.make_stepper(group, [shape, shape])
+    make = replicas.make_stepper(group, shapes)
     if method == "sgd":  # of which there are several right forms
         names = ("lr", "weight_decay", "momentum", "dampening", "nesterov")
         values = {name: settings.get(name, 0.0) for name in names}
@@ -351,7 +357,7 @@ def _match_known_method_or_bug(
     """
     is_muon, is_short = name == "Muon", make.dtype not in ("float64", "float32")
     tolerance = 0.25 if is_short else _MUON_TOLERANCE if is_muon else _TOLERANCE
-    x0, grads = make.draw(6 if is_muon else 12)
+    x0, grads = make.draw(6 if is_muon else 60)  # some bugs act late
     points = make.follow(x0, grads, loud)
     distance, step, _ = max_deviation(points, published(x0, grads, **values))
     if distance <= tolerance:

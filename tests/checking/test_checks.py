@@ -51,6 +51,13 @@ def test_a_right_method_in_another_style_passes(method):
         assert (report.kind, failed(report)) == ("algorithm", []), str(report)
 
 
+def test_a_class_with_slots_declares_its_output():
+    parts = {"__annotations__": {"output": str}, "output": "uniform"}
+    plain = type("Plain", (OURS["prox-sgd"],), parts)
+    slots = dataclass(frozen=True, kw_only=True, slots=True)(plain)
+    assert "output uniform" in check(slots).findings[0].observed
+
+
 def test_a_method_of_full_gradients_need_not_say_that_it_is_deterministic():
     class Plain(pf.Algorithm):
         requires = frozenset({"gradient", "lo"})

@@ -1,5 +1,6 @@
 """The checks on right methods and wrong ones: what they accept, what they refuse, what they say."""
 
+import itertools
 import re
 import subprocess
 import sys
@@ -377,3 +378,18 @@ def test_unbiased_estimators_and_a_biased_one():
 def test_draws_that_cannot_be_enumerated_are_refused():
     with pytest.raises(InputError, match=r"enumerated: the method draws with rng\.normal"):
         unbiased(lambda ask, x, rng: rng.normal(size=2))
+
+
+def test_what_goes_wrong_late_is_found():
+    def forgets(x0, grads, lr, momentum):
+        points = sgd(x0, grads, lr, momentum=momentum)
+        return points[:30] + [0.5 * x for x in points[30:]]
+
+    text = message(same_law, stepper(forgets), stepper(sgd), lr=0.1, momentum=0.9)
+    assert "differ from step 30 on" in text
+
+    def third(ask, rng):
+        calls = itertools.count(1)
+        return lambda x: ask.component(rng.integers(ask.n), x) * (1 + (next(calls) == 3))
+
+    assert "biased at call 3" in message(unbiased, third)

@@ -1,7 +1,7 @@
 """Parameter combinations of the built-in methods that reach different branches of their code."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,10 @@ _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="
 
 NEEDED: Parameters = _TABLES["needed"]
 """Values of required parameters."""
+
+
+UNUSED: Mapping[Any, Sequence[str]] = _TABLES["unused"]
+"""Parameters without effect on a step rule, which a method of this rule may lack."""
 
 
 def format_parameters(parameters: Parameters) -> str:

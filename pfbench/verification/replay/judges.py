@@ -22,6 +22,9 @@ _SNAP = 1e-11
 _LOSS = 1e-6
 """Fraction of the decrease that an exact line search may lose."""
 
+_STEP_TOLERANCE = 1e-5
+"""Fraction of its segment by which a step may miss the best one, as SciPy's searches do."""
+
 _VALUE_ROUNDING = 1e-13
 
 _SAME = 1e-6
@@ -107,7 +110,7 @@ class InnerSolverReplacements:
     ) -> float:
         """Return the recorded step size, if f decreases as much as with exact line search.
 
-        Raise `MismatchError` if f decreases by clearly less.
+        Raise `MismatchError` if f decreases by clearly less, and the best step is not near.
         """
         replay = self.replay
         if not replay.has_recorded_state(replay.step):
@@ -116,13 +119,13 @@ class InnerSolverReplacements:
         try:
             start, end = value(0.0), value(upper)
             gamma = self._find_recorded_fraction(*points) * upper
-            best = value(line_search(value, upper))
-            best = min(best, start, end, *map(value, other_steps))
+            exact = line_search(value, upper, *other_steps)
+            best = min(value(exact), start, end)
             loss = value(gamma) - best
         finally:
             replay.searched_points = None
         allowed = _LOSS * (start - best) + _VALUE_ROUNDING * max(abs(start), abs(best))
-        if loss > allowed:
+        if loss > allowed and abs(gamma - exact) > _STEP_TOLERANCE * upper:
             replay.raise_mismatch(
                 f"searches along a line: the recorded step {gamma:.6g} of at most {upper:.6g} "
                 f"loses {loss:.3g} of a decrease of {start - best:.3g}"

@@ -257,12 +257,13 @@ class ReplayOracles:
         if end >= self.step and transcript.states[end].output is not None:
             targets.append(transcript.states[end].output)
         options = dict[int, None]()
+        rng = np.random.default_rng([transcript.seed, self.step, count])
         for target in targets:  # the nearest point first: a run that converges has many like it
+            # Points at one distance come in random order, so that no index is favoured.
             distances = [float(np.abs(point - target).max()) for point in points]
-            nearest_first = sorted(range(len(points)), key=distances.__getitem__)
-            options |= {
-                k: None for k in nearest_first if self.window.are_points_equal(points[k], target)
-            }
+            groups = np.rint(np.array(distances) / (1e-15 * transcript.max_point_entry))
+            order = np.lexsort((rng.random(len(points)), groups)).tolist()
+            options |= {k: None for k in order if self.window.are_points_equal(points[k], target)}
         if not options:
             return 0
         chosen = list(options)[self.choose_option(len(options), count)]
@@ -345,7 +346,8 @@ class ReplayOracles:
         words += "" if query.indices is None else f" of {_format_indices(query.indices)}"
         words += f" at {points}" if points else ""
         words += "" if query.direction is None else f" along {_format_entries(query.direction)}"
-        words += f", radius {query.length:.6g}" if query.kind == "local_lo" else ""
+        length = {"local_lo": "radius", "prox": "lambda"}.get(query.kind)
+        words += f", {length} {query.length:.6g}" if length else ""
         return words if query.number is None else f"{words} (query {query.number})"
 
     def describe_point(self, x: Floats) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.algorithms.base import Algorithm
 from pfbench.base.arrays import Floats
 from pfbench.base.state import State
 from pfbench.base.status import Verdict
@@ -58,28 +59,35 @@ def decide_output_distribution(trial: Trial, method: Any) -> Decision | None:
         )
     except NotTestable:
         return None
-    if wrong := _describe_wrong_declared_output(trial, method, first, short, long):
-        return Decision("violated", f"{wrong} (repeat: {trial.command}).", {}, None)
-    return _decide_reported_output_law(trial, method, first) or _RIGHT
-
-
-def _describe_wrong_declared_output(
-    trial: Trial, method: Any, first: Any, short: Any, long: Any
-) -> str:
-    """Describe how the declared output rule differs from the reference rule; return "" if equal."""
-    outputs = [getattr(item[0], "output", None) for item in (short, long)]
-    if outputs[0] != outputs[1]:
-        return f"the method declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"
-    has_output = "output" in select_accepted(trial.algorithm, ("output",))
-    has_equal_defaults = all(
+    # The default rule is the reference's only if the other defaults are.
+    is_default_compared = "output" in select_accepted(trial.algorithm, ("output",)) and all(
         repr(getattr(short[0], f.name, f.default)) == repr(f.default)
         for f in fields(method)
         if f.name not in (*first, "output") and f.default is not MISSING
     )
-    if has_output and has_equal_defaults and outputs[0] != short[1].output:
+    reported = _decide_reported_output_law(trial, method, first, is_default_compared)
+    if wrong := _describe_wrong_declared_output(
+        trial, method, first, short, long, is_default_compared and reported is None
+    ):
+        return Decision("violated", f"{wrong} (repeat: {trial.command}).", {}, None)
+    return reported or _RIGHT
+
+
+def _describe_wrong_declared_output(
+    trial: Trial, method: Any, first: Any, short: Any, long: Any, is_default_compared: bool
+) -> str:
+    """Describe how the declared output rule differs from the reference rule; return "" if equal.
+
+    A class that inherits the equal weights is tested with output=weighted only if this is its
+    default.
+    """
+    outputs = [getattr(item[0], "output", None) for item in (short, long)]
+    if outputs[0] != outputs[1]:
+        return f"the method declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"
+    if is_default_compared and outputs[0] != short[1].output:
         return f"the default output is {outputs[0]}, but {short[1].output} in the reference"
     pairs = [short, long]
-    if has_output:
+    if "output" in select_accepted(trial.algorithm, ("output",)):
         for output in ("last", "uniform", "weighted"):
             parameters = {**with_horizon(method, first, 8), "output": output}
             try:
@@ -90,7 +98,9 @@ def _describe_wrong_declared_output(
                 return f"the method declares {pairs[-1][0].output} where output={output} is set"
     for created, right in pairs:
         weight = getattr(created, "output_weight", None)
-        if getattr(created, "output", None) != "weighted" or weight is None:
+        is_inherited = getattr(weight, "__func__", None) is Algorithm.output_weight
+        is_compared = weight is not None and (outputs[0] == "weighted" or not is_inherited)
+        if getattr(created, "output", None) != "weighted" or not is_compared:
             continue
         if wrong := _describe_weight_difference(weight, right.output_weight):
             return wrong
@@ -110,10 +120,13 @@ def _describe_weight_difference(weight: Any, right: Any) -> str:
     return ""
 
 
-def _decide_reported_output_law(trial: Trial, method: Any, first: Any) -> Decision | None:
+def _decide_reported_output_law(
+    trial: Trial, method: Any, first: Any, is_default_compared: bool
+) -> Decision | None:
     """Decide whether the outputs that a method yields are distributed as in the reference.
 
     Return None if the method raises or yields no output, or if the reference yields one, too.
+    Unless `is_default_compared`, the outputs may also have the law that the method declares.
     """
     kind = list_problem_kinds(method)[0]
     decisions = list[Decision]()
@@ -121,7 +134,8 @@ def _decide_reported_output_law(trial: Trial, method: Any, first: Any) -> Decisi
         case = ReplayCase(make_instance(kind), with_horizon(method, first, T))
         algorithm, right = trial.make(**case.parameters), method(**case.parameters)
         own = _output_of_last_state(case.record(right))
-        options = dict.fromkeys((getattr(algorithm, "output", right.output), right.output))
+        declared = right if is_default_compared else algorithm
+        options = dict.fromkeys((getattr(declared, "output", right.output), right.output))
         locations: dict[str, list[int]] = {output: [] for output in options}
         rng, parts = trial.rng(f"output {T}"), min(T, _PARTS)
         for seed in trial.seeds(runs, f"output {T}"):

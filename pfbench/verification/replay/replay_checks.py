@@ -18,7 +18,7 @@ from pfbench.verification.faults.fault import Fault
 from pfbench.verification.replay.draw_streams import draw_cases_and_run_counts, examine_draw_law
 from pfbench.verification.replay.draws import ResolvedDraws
 from pfbench.verification.replay.follow import ReplayOutcome, compare_transcript_with_reference
-from pfbench.verification.replay.forms import format_parameters, list_method_forms
+from pfbench.verification.replay.forms import UNUSED, format_parameters, list_method_forms
 from pfbench.verification.replay.outputs import decide_output_distribution
 from pfbench.verification.replay.recorded_run import EndlessStepError, Transcript, UncountedError
 from pfbench.verification.replay.replay_instances import (
@@ -246,6 +246,7 @@ class Comparison:
         required = self.method.list_required_parameters()
         names = set(select_accepted(self.trial.algorithm, (*parameters,), required))
         accepted = {name: value for name, value in parameters.items() if name in names}
+        names |= set(UNUSED.get(parameters.get("step"), ()))
         return accepted, {name: value for name, value in parameters.items() if name not in names}
 
     def set_required_parameters(self, case: ReplayCase) -> ReplayCase:
@@ -268,18 +269,21 @@ class Comparison:
         if lacking and lacking != self.kind:
             self.skipped += sorted(set(lacking) - set(self.kind))
             return None
+        defaults = {f.name: f.default for f in fields(self.method)}
+        kind = {k: v for k, v in defaults.items() if isinstance(v, str) and k != "output"}
+        accepted = self._split_accepted_and_lacking(kind)[0] | accepted
         if unset := list_unset_parameters(self.trial.algorithm, accepted):
             self.unset = min(self.unset or unset, unset, key=len)
-            options = {k: v for k, v in case.parameters.items() if isinstance(v, str)}
-            form = format_parameters(options or case.parameters)
-            self.skipped.append(f"{form} (needs {', '.join(unset)})")
+            self.skipped.append(f"{_format_kind(case.parameters)} (needs {', '.join(unset)})")
             return None
         try:
             return self.trial.make(**accepted)
         except NotTestable as error:
             if error.__cause__ and not isinstance(error.__cause__, REFUSALS):
                 raise
-            self.skipped.append(f"{case} (refused)")
+            needed = {*self.method.list_required_parameters(), "iterations"}
+            own = {k: v for k, v in case.parameters.items() if k not in needed}
+            self.skipped.append(f"{format_parameters(own or kind or case.parameters)} (refused)")
             return None
 
     def iterate_runnable_cases(
@@ -322,8 +326,7 @@ class Comparison:
             words = f"{location}: {error} {how_to_repeat}"
             raise failure(words) from error
         words = f"{location}: the run raised {format_error_with_notes(error)} {how_to_repeat}"
-        options = {k: value for k, value in case.parameters.items() if isinstance(value, str)}
-        refused = f"{format_parameters(options or case.parameters)} (refused)"
+        refused = f"{_format_kind(case.parameters)} (refused)"
         is_refusal = isinstance(error, REFUSALS) and not transcript.states
         if case.is_factored:
             self.skipped.append(f"factored points ({type(error).__name__})")
@@ -453,6 +456,12 @@ class Comparison:
         lacks = ", ".join(dict.fromkeys(self.skipped))
         words += f" {NOT_COMPARED}: {lacks}." if lacks else ""
         return Decision("holds", f"{reason_if_equal}{words}", measured, None)
+
+
+def _format_kind(parameters: Mapping[str, Any]) -> str:
+    """Return the text parameters, which select the kind of method, or else all, as text."""
+    options = {name: value for name, value in parameters.items() if isinstance(value, str)}
+    return format_parameters(options or parameters)
 
 
 def _describe_case_for_hand_check(case: ReplayCase, outcome: ReplayOutcome) -> str:

@@ -269,6 +269,12 @@ def _long_cases(
         yield ReplayCase(make_instance(kind), {**first, "tolerance": 1e-7, "iterations": 4})
     if "condg" not in dir(method):
         yield _make_longest_case(method, first, kind, 3_000 if is_quick else 21_000)
+        return
+    names = {f.name for f in fields(method)}
+    sharp = {k: gap for k, gap in {"tolerance": 1e-3, "diameter": 0.1}.items() if k in names}
+    if sharp:  # inner loops of a hundred steps
+        problem = make_instance({**kind, "kind": "octahedron"}, (2, 3))
+        yield ReplayCase(problem, {**first, **sharp, "iterations": 12})
 
 
 def _make_longest_case(method: Any, parameters: Values, kind: Values, T: int) -> ReplayCase:

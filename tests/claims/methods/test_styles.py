@@ -5,12 +5,14 @@ import math
 import numpy as np
 import own_draws
 import pytest
+import scipy
 from judging import judge
 from more_styles import STYLES as MORE
 from more_styles import BlockOfEight, Momentum
 from own_styles import FAULTS, RIGHT, Floor, Plain
 from ten_styles import FAULTS as LATE
 from ten_styles import STYLES as TEN
+from ten_styles import Away
 
 from pfbench.base.protocols import State
 from pfbench.claims.catalogue import CLAIMS
@@ -152,6 +154,25 @@ class NeedsSmoothness(OpenLoopOnly):
 class NeedsMore(NeedsSmoothness):
     def __init__(self, iterations, smoothness, more, step="short"):
         super().__init__(iterations, smoothness, step)
+
+
+class SearchOnly(Away):
+    """Away-step Frank-Wolfe with a line search alone, of SciPy's default tolerance."""
+
+    def __init__(self, iterations, step="line-search"):
+        super().__init__(iterations, None, step)
+        if step == "short":
+            raise ValueError("only line search is written")
+
+    def search(self, value, most):
+        found = scipy.optimize.minimize_scalar(lambda s: value(s * most), bounds=(0.0, 1.0))
+        return most * min(1.0, found.x, key=lambda s: value(s * most))
+
+
+def test_a_line_search_may_be_inexact_and_lack_the_parameter_of_the_short_step():
+    found = judge_by("run", "afw", SearchOnly)
+    assert found.verdict == "inconclusive"
+    assert "unhashable type" in found.reason  # its vertices are vectors
 
 
 def test_options_without_a_parameter_that_the_method_needs_are_left_out_and_named():

@@ -16,7 +16,7 @@ from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError
 from pfbench.claims.catalogue import CLAIMS, claim
 from pfbench.verification.references import REFERENCES
-from pfbench.verification.replay.draw_streams import examine_draw_law
+from pfbench.verification.replay.draw_streams import draw_cases_and_run_counts, examine_draw_law
 from pfbench.verification.replay.draws import ResolvedDraws
 from pfbench.verification.replay.follow import compare_transcript_with_reference
 from pfbench.verification.replay.forms import list_method_forms
@@ -334,3 +334,13 @@ def test_of_rejected_draws_the_most_deviating_outcome_is_shown():
     for indices, shown in ((drawn, ""), (drawn % 4, few), (np.repeat(drawn, 2), pairs)):
         log = ResolvedDraws(batches=[(t, indices[t : t + 1]) for t in range(len(indices))])
         assert examine_draw_law([log], 5, None).violation.partition(": ")[2] == shown
+
+
+def test_the_picks_of_a_run_whose_iterates_become_equal_are_uniform():
+    method = ALGORITHMS["sarah"]
+    cases = [case for case, _ in draw_cases_and_run_counts(method, 871700)]
+    case = next(case for case in cases if case.parameters["iterations"] == 3_000)
+    algorithm = method(**case.parameters)
+    outcome = compare_transcript_with_reference(case.record(algorithm), algorithm)
+    assert len(outcome.log.picks) == 333
+    assert not examine_draw_law([outcome.log], case.problem().n, None).violation
