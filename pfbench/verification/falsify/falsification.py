@@ -175,10 +175,11 @@ class Falsification(Search):
         best = entry or next(iter(self.entries), self.dropped) or Entry({}, 0, 0)
         names = ("seed", "evaluations", "work", "unconfirmed")
         skipped = "; ".join(f"{k} ({v})" for k, v in self.skipped.most_common(3))
+        unmeasured = f"no instance could be measured: {skipped}"
         return SearchReport(
             **_describe_ratio(self.statement, best),
             verdict=SearchReport.verdict if self.pools else REFUSED,
-            reason=self.reason if self.pools else f"no instance could be measured: {skipped}",
+            reason=(self.reason or self.statement.refusal) if self.pools else unmeasured,
             search={name.replace("work", "steps"): getattr(self, name) for name in names}
             | {"horizon": self.rungs[-1], "complete": self.complete}
             | {"horizons": {rung: largest[rung] for rung in rungs if rung in largest}}

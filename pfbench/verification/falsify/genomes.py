@@ -4,6 +4,7 @@ A genome is a dictionary with the family and the parameters of a test problem.
 """
 
 import math
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.verification.falsify.searched_problem import Genome
-from pfbench.verification.falsify.statement import Ratio, SearchedStatement
+from pfbench.verification.falsify.statement import Ratio, SearchedStatement, split_assumption
 
 _STRUCTURE = ("family", "n", "d", "set", "chain")
 SETS = ("none", "box", "hull", "ball")
@@ -50,14 +51,15 @@ class InstanceClass:
             sets = ("box", "hull", "hull", "ball")
         elif "prox" in requires and "smooth" not in requires:
             sets = ("none", "box", "ball")
-        texts = " ".join(statement.conditions)
-        self.sets, self.strong = [k for k in sets if k in families] or sets, "strongly" in texts
+        self.sets = [k for k in sets if k in families] or sets
+        parts = [part for text in statement.conditions for part in split_assumption(text)]
+        convex = [part for part in parts if re.match("(?!.*(?:non|not |set)).*convex", part)]
         counts = (1,) if statement.is_deterministic else _COUNTS
         self.counts = [n for n in counts if statement.admits("n", n)] or [1]
         self.small = [d for d in _SMALL if d <= size and statement.admits("d", d)] or [1]
         self.large = [d for d in (5, 10, 30, 100) if d <= size and statement.admits("d", d)]
-        self.convex = self.strong or ("convex" in texts and not ("non" in texts or "not " in texts))
-        self.components = "component" in texts or "f_i" in texts
+        self.convex, self.strong = bool(convex), any("strongly" in part for part in convex)
+        self.components = any("f_i" in part for part in convex)
         self.bounded_variance = False
 
 
