@@ -151,10 +151,10 @@ class Falsification(Search):
         hit, share = monotonic() - self.start, 0.2 if min_ratio is None else 0.05
         small = self.shrink(entry, share * self.seconds, min_ratio)
         attempts: list[Any] = [(tried, None) for tried in dict.fromkeys((small, entry))]
-        if is_mean:
-            runs = estimate_method_steps(0.2 * self.seconds) // max(small.T, 1)
+        for tried, _ in [*attempts] if is_mean else ():
+            runs = estimate_method_steps(0.2 * self.seconds) // max(tried.T, 1)
             entropy = (self.seed, 5252, self.unconfirmed + 1, self.evaluations)
-            attempts.append((small, (entropy, max(200, min(_MAX_RUNS, runs)))))
+            attempts.append((tried, (entropy, max(200, min(_MAX_RUNS, runs)))))
         for tried, mean_test in attempts:
             reason, record = confirm_entry(self.statement, tried, self.deadline, mean_test)
             if not reason:
