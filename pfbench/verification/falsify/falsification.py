@@ -14,10 +14,10 @@ from pfbench.runs.engines.workers import Task
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify import genomes
 from pfbench.verification.falsify.confirmation import confirm_entry, describe_error
-from pfbench.verification.falsify.genomes import Entry
+from pfbench.verification.falsify.genomes import MARGIN, Entry
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
 from pfbench.verification.falsify.script import compose_and_run_script
-from pfbench.verification.falsify.search import MARGIN, SavedSearch, Search, estimate_method_steps
+from pfbench.verification.falsify.search import SavedSearch, Search, estimate_method_steps
 from pfbench.verification.falsify.statement import (
     SearchedStatement,
     list_statements,

@@ -23,6 +23,9 @@ _STRUCTURE = ("family", "n", "d", "set", "chain")
 SETS = ("none", "box", "hull", "ball")
 """The feasible sets of the search; "none" is the whole space."""
 
+MARGIN = 1e-7
+"""An instance is a candidate if its ratio in floats exceeds 1 by more than this."""
+
 _COUNTS = {1: 0.2, 2: 0.4, 3: 0.2, 4: 0.1, 10: 0.07, 30: 0.03}
 _SMALL = {1: 0.5, 2: 0.3, 3: 0.15, 4: 0.05}
 _SIMPLE = (0.0, 1.0, -1.0, 0.5, 2.0, -0.5, -2.0, 3.0)
@@ -77,11 +80,21 @@ class Entry:
         """Largest ratio of the measured quantity to its bound, as a float."""
         return float(self.result.ratio)
 
+    @property
+    def score(self) -> float:
+        """Ratio that the search increases: the largest after the start, unless one exceeds 1."""
+        return self.ratio if self.ratio > 1.0 + MARGIN else min(self.ratio, self.result.after_start)
+
     @cached_property
     def kind(self) -> tuple[Any, ...]:
         """Key of similar entries: family, set, sizes, and number of parameters divided by 4."""
         g = self.genome
         return g["family"], g["set"], g["d"], g["n"], len(list_number_positions(g)) // 4
+
+    @cached_property
+    def is_nonconvex(self) -> bool:
+        """Whether f is not convex."""
+        return any(slope < 0 for row in self.genome.get("profiles", ()) for slope in row["slopes"])
 
 
 def list_hard_genomes(cls: InstanceClass, T: int) -> Iterator[Genome]:

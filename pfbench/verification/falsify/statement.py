@@ -247,6 +247,8 @@ class Ratio:
         The ratio at the end of the run over that at half of it; 0 if unknown.
     work
         Number of steps of the method.
+    after_start
+        The largest ratio without that of the start; infinite if the bound is not for each t.
     quantity
         The measured quantity, if it is not the one that the claim bounds.
     """
@@ -258,6 +260,7 @@ class Ratio:
     growth: float = 0.0
     work: int = 1
     quantity: str = ""
+    after_start: float = math.inf
 
     def as_floats(self) -> dict[str, Any]:
         """Return the ratio, the measured value and the bound as floats, in a dict by name."""
@@ -376,7 +379,9 @@ class MethodOnInstance(MethodOnProblem):
         half, last = results[len(results) // 2], results[-1]
         is_float = isinstance(last.ratio, float) and len(results) > 8
         growth = last.ratio / half.ratio if is_float and half.ratio > 0 else 0.0
-        return replace(max(results, key=lambda item: item.ratio), growth=growth, work=last.work)
+        later = max((as_float(item.ratio) for item in results if item.t or is_step), default=0.0)
+        best = max(results, key=lambda item: item.ratio)
+        return replace(best, growth=growth, work=last.work, after_start=later)
 
     def measure_run(self, rng: Any) -> Any:
         """Return the measured quantity of one run, for a bound on the expectation over runs."""
