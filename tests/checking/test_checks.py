@@ -1,6 +1,7 @@
 """The checks: what is right passes, every planted fault is named."""
 
 import tracemalloc
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def test_a_right_method_in_another_style_passes(method):
 
 def test_a_class_with_slots_declares_its_output():
     parts = {"__annotations__": {"output": str}, "output": "uniform"}
-    plain = type("Plain", (OURS["prox-sgd"],), parts)
+    plain = type("Plain", (OUR_ALGORITHMS["prox-sgd"],), parts)
     slots = dataclass(frozen=True, kw_only=True, slots=True)(plain)
     assert "output uniform" in check(slots).findings[0].observed
 

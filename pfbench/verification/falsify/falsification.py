@@ -14,10 +14,10 @@ from pfbench.runs.engines.workers import Task
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify import genomes
 from pfbench.verification.falsify.confirmation import confirm_entry, describe_error
-from pfbench.verification.falsify.genomes import Entry
+from pfbench.verification.falsify.genomes import MARGIN, Entry
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
 from pfbench.verification.falsify.script import compose_and_run_script
-from pfbench.verification.falsify.search import MARGIN, SavedSearch, Search, estimate_method_steps
+from pfbench.verification.falsify.search import SavedSearch, Search, estimate_method_steps
 from pfbench.verification.falsify.statement import (
     SearchedStatement,
     list_statements,
@@ -151,10 +151,10 @@ class Falsification(Search):
         hit, share = monotonic() - self.start, 0.2 if min_ratio is None else 0.05
         small = self.shrink(entry, share * self.seconds, min_ratio)
         attempts: list[Any] = [(tried, None) for tried in dict.fromkeys((small, entry))]
-        if is_mean:
-            runs = estimate_method_steps(0.2 * self.seconds) // max(small.T, 1)
+        for tried, _ in [*attempts] if is_mean else ():
+            runs = estimate_method_steps(0.2 * self.seconds) // max(tried.T, 1)
             entropy = (self.seed, 5252, self.unconfirmed + 1, self.evaluations)
-            attempts.append((small, (entropy, max(200, min(_MAX_RUNS, runs)))))
+            attempts.append((tried, (entropy, max(200, min(_MAX_RUNS, runs)))))
         for tried, mean_test in attempts:
             reason, record = confirm_entry(self.statement, tried, self.deadline, mean_test)
             if not reason:
@@ -175,10 +175,11 @@ class Falsification(Search):
         best = entry or next(iter(self.entries), self.dropped) or Entry({}, 0, 0)
         names = ("seed", "evaluations", "work", "unconfirmed")
         skipped = "; ".join(f"{k} ({v})" for k, v in self.skipped.most_common(3))
+        unmeasured = f"no instance could be measured: {skipped}"
         return SearchReport(
             **_describe_ratio(self.statement, best),
             verdict=SearchReport.verdict if self.pools else REFUSED,
-            reason=self.reason if self.pools else f"no instance could be measured: {skipped}",
+            reason=(self.reason or self.statement.refusal) if self.pools else unmeasured,
             search={name.replace("work", "steps"): getattr(self, name) for name in names}
             | {"horizon": self.rungs[-1], "complete": self.complete}
             | {"horizons": {rung: largest[rung] for rung in rungs if rung in largest}}

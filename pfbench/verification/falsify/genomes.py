@@ -4,6 +4,7 @@ A genome is a dictionary with the family and the parameters of a test problem.
 """
 
 import math
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -16,11 +17,14 @@ from typing import Any
 import numpy as np
 
 from pfbench.verification.falsify.searched_problem import Genome
-from pfbench.verification.falsify.statement import Ratio, SearchedStatement
+from pfbench.verification.falsify.statement import Ratio, SearchedStatement, split_assumption
 
 _STRUCTURE = ("family", "n", "d", "set", "chain")
 SETS = ("none", "box", "hull", "ball")
 """The feasible sets of the search; "none" is the whole space."""
+
+MARGIN = 1e-7
+"""An instance is a candidate if its ratio in floats exceeds 1 by more than this."""
 
 _COUNTS = {1: 0.2, 2: 0.4, 3: 0.2, 4: 0.1, 10: 0.07, 30: 0.03}
 _SMALL = {1: 0.5, 2: 0.3, 3: 0.15, 4: 0.05}
@@ -50,14 +54,15 @@ class InstanceClass:
             sets = ("box", "hull", "hull", "ball")
         elif "prox" in requires and "smooth" not in requires:
             sets = ("none", "box", "ball")
-        texts = " ".join(statement.conditions)
-        self.sets, self.strong = [k for k in sets if k in families] or sets, "strongly" in texts
+        self.sets = [k for k in sets if k in families] or sets
+        parts = [part for text in statement.conditions for part in split_assumption(text)]
+        convex = [part for part in parts if re.match("(?!.*(?:non|not |set)).*convex", part)]
         counts = (1,) if statement.is_deterministic else _COUNTS
         self.counts = [n for n in counts if statement.admits("n", n)] or [1]
         self.small = [d for d in _SMALL if d <= size and statement.admits("d", d)] or [1]
         self.large = [d for d in (5, 10, 30, 100) if d <= size and statement.admits("d", d)]
-        self.convex = self.strong or ("convex" in texts and not ("non" in texts or "not " in texts))
-        self.components = "component" in texts or "f_i" in texts
+        self.convex, self.strong = bool(convex), any("strongly" in part for part in convex)
+        self.components = any("f_i" in part for part in convex)
         self.bounded_variance = False
 
 
@@ -75,11 +80,21 @@ class Entry:
         """Largest ratio of the measured quantity to its bound, as a float."""
         return float(self.result.ratio)
 
+    @property
+    def score(self) -> float:
+        """Ratio that the search increases: the largest after the start, unless one exceeds 1."""
+        return self.ratio if self.ratio > 1.0 + MARGIN else min(self.ratio, self.result.after_start)
+
     @cached_property
     def kind(self) -> tuple[Any, ...]:
         """Key of similar entries: family, set, sizes, and number of parameters divided by 4."""
         g = self.genome
         return g["family"], g["set"], g["d"], g["n"], len(list_number_positions(g)) // 4
+
+    @cached_property
+    def is_nonconvex(self) -> bool:
+        """Whether f is not convex."""
+        return any(slope < 0 for row in self.genome.get("profiles", ()) for slope in row["slopes"])
 
 
 def list_hard_genomes(cls: InstanceClass, T: int) -> Iterator[Genome]:

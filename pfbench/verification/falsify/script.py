@@ -68,23 +68,19 @@ def _compose_script(statement: SearchedStatement, counterexample: Counterexample
     options = {name: value for name, value in parameters if value is None or isinstance(value, str)}
     sources, imports = collect_sources_and_imports(statement, options)
     setup = _compose_parameter_assignments(counterexample, case, sources)
-    blocks = _select_blocks(sources, _list_template_tags(counterexample, case))
+    tags = _list_template_tags(counterexample, case)
+    blocks = _select_blocks(sources, tags)
     head = "\n".join(dict.fromkeys([*blocks[0].splitlines(), *imports]))
     seed = "None" if statement.is_deterministic else counterexample.run_seed
     end = blocks[-1].replace("@rng", f"np.random.default_rng({seed})")
     end, fixed = end.replace("@t", str(counterexample.t)), {"@sources": sources, "@setup": setup}
     numbers = list_instance_code_lines(problem)
-    if (
-        "gradient_mapping_sq" in _list_template_tags(counterexample, case)
-        and problem.set.kind != "none"
-    ):
+    if "gradient_mapping_sq" in tags and problem.set.kind != "none":
         numbers.append(f"lam = {format_literal(problem.gradient_mapping_step)}")
     blocks = [head, *numbers, *(fixed.get(block, block) for block in blocks[2:-1]), end]
     fixed_blocks = (head, sources, setup, end)
     for _ in blocks:
-        blocks = [
-            block for block in blocks if block in fixed_blocks or _is_block_used(block, blocks)
-        ]
+        blocks = [item for item in blocks if item in fixed_blocks or _is_block_used(item, blocks)]
     words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")
     lines = [f'"""Counterexample to {statement.claim.name}: {words}'[: _WIDTH - 3] + '"""']
     for line in "\n".join(blocks).splitlines():

@@ -23,16 +23,13 @@ from pfbench.base.files import atomic_write
 from pfbench.problems.base import content_digest
 from pfbench.verification.falsify import genomes
 from pfbench.verification.falsify.confirmation import describe_error
-from pfbench.verification.falsify.genomes import Entry
+from pfbench.verification.falsify.genomes import MARGIN, Entry
 from pfbench.verification.falsify.reports import Counterexample, SearchReport
 from pfbench.verification.falsify.searched_problem import UNKNOWN_CONSTANT, Genome, build_problem
 from pfbench.verification.falsify.statement import Ratio, SearchedStatement
 
 STEPS_PER_SECOND = 25_000
 """Steps of a method that count as a second, so that results do not depend on the machine."""
-
-MARGIN = 1e-7
-"""An instance is a candidate if its ratio in floats exceeds 1 by more than this."""
 
 _RUNGS, _SHARES = (16, 128, 1024, 8192), (0.34, 0.26, 0.24, 0.16)
 """The largest horizon of each rung, and the share of evaluations of each."""
@@ -134,9 +131,10 @@ class Search:
                 T = int(rng.integers(1, rung + 1))
             return self._try(genome, T, int(rng.integers(2**31)), rung)
         promote = bool(share > 0.65 or not pool) and bool(lower)
-        source = lower if promote else pool
+        source, nonconvex = lower if promote else pool, rng.random() < 0.5
+        source = [entry for entry in source if entry.is_nonconvex == nonconvex] or source
         if promote and rng.random() < 0.4:
-            parent = max(source, key=lambda entry: (entry.result.growth, entry.ratio))
+            parent = max(source, key=lambda entry: (entry.result.growth, entry.score))
         else:
             parent = source[min(int(rng.exponential(len(source) / 4)), len(source) - 1)]
         if not promote and rng.random() < 0.5:
@@ -161,10 +159,15 @@ class Search:
             return None
         for key in (str(rung), f"{genome['family']}, {genome['set']}"):
             self.largest[key] = max(self.largest.get(key, 0.0), entry.ratio)
-        pool = sorted([*self.pools.get(rung, []), entry], key=lambda entry: -entry.ratio)
+        pool = [entry, *self.pools.get(rung, [])]  # of equal ones, an earlier entry remains
+        different = {(member.kind, member.score, member.ratio): member for member in pool}
+        pool = sorted(different.values(), key=lambda entry: -entry.score)
         same = [member for member in pool if member.kind == entry.kind]
+        best = max(pool, key=lambda entry: entry.ratio)
         pool = [member for member in pool if member not in same[_SAME_KIND:]]
-        self.pools[rung] = pool[:_POOL]
+        convex = [member for member in pool if not member.is_nonconvex][:_POOL]
+        nonconvex = [member for member in pool if member.is_nonconvex][:_POOL]
+        self.pools[rung] = list(dict.fromkeys([*convex, *nonconvex, best]))
         return entry
 
     def measure(self, genome: Genome, T: int, seed: int, runs: int = 8) -> Entry | None:

@@ -113,7 +113,8 @@ class SearchedConstants:
         value = self._values.get(name)
         if value is None:
             raise Skip(UNKNOWN_CONSTANT.format(name))
-        return value() if callable(value) else value
+        value = value() if callable(value) else value
+        return value.item() if isinstance(value, np.generic) else value  # a division by 0 raises
 
     def require(self, name: str, purpose: str) -> Any:
         """Return a constant by name, like `Constants.require`."""

@@ -31,27 +31,49 @@ _SMALL_BIAS = 1e-9
 _NOISE = 1e-10
 """Fraction of the first measured value below which a float counts as a rounding error."""
 
-_SUBJECT = r"(?:(?:f|f_i|each f_i|all f_i|the function|components?|each component) )?"
-_PREDICATES: Mapping[str, Callable[[Any], bool]] = {
-    rf"{_SUBJECT}(?:is |are )?(?:(?:l-)?smooth|non-?convex|not convex)(?: f)?"
-    rf"|{_SUBJECT}(?:has |have )?(?:an? )?(?:l-)?lipschitz(?:[- ]continuous)? gradients?"
-    r"|(?:(?:the )?gradients?(?: of f(?:_i)?)?|(?:grad |∇)f(?:_i)?)(?: is| are)? (?:l-)?lipschitz"
-    r"(?:[- ]continuous)?|unbiased|finite sum": lambda problem: True,
-    r"(?:f |the function )?(?:is )?(?:(?!no)\w+-)?strongly convex(?: f)?": lambda p: (
-        p.bounds.get("mu") is not None
-    ),
-    r"(?:f |the function )?(?:is )?convex(?: f)?": lambda problem: problem.is_convex,
-    r"(?:each |all )?(?:f_i|components?)(?: is| are)? convex|convex (?:f_i|components?)": (
-        lambda p: p.components_convex
-    ),
-    r"bounded domain|compact (?:convex )?(?:set|domain)": lambda p: p.set.kind != "none",
+_NOUNS: Mapping[str, str] = {
+    r"\b(smooth|convex) (?=smooth|(?:non-?)?convex|strongly)": r"\1, ",
+    r"(?:(?:feasible|constraint) )?\b(?:set|domain)\b": " set ",
+    r"(?:(?:each|every|all) )?\b(?:f_i|components?(?: functions?)?)(?: f_i)?(?!\w)": " f_i ",
+    r"\b(?:objective )?function\b": " f ",
+    r"\b(?:is|are|has|have|an?|the)\b|\s+": " ",
 }
-"""Assumptions in words: a pattern of the whole text, and a predicate of a problem."""
+"""Patterns of nouns, of adjectives in a row, and of words without meaning; and replacements."""
+
+_PREDICATES: Mapping[str, Callable[[Any], bool]] = {
+    r"(?:(?:f|f_i) )?(?:(?:mean-squared |average )?(?:l-)?smooth|non-?convex|not convex"
+    r"|(?:continuously )?differentiable|(?:l-)?lipschitz(?:[- ]continuous)? gradients?)(?: f)?"
+    r"|(?:gradients?(?: of f(?:_i)?)?|(?:grad |∇)f(?:_i)?) (?:l-)?lipschitz(?:[- ]continuous)?"
+    r"|(?:f )?(?:unbiased|finite sum)|(?=.*set)(?:(?:set|closed|convex) ?)+": lambda problem: True,
+    r"(?:f )?(?:(?!no)\w+-)?strongly convex(?: f)?": lambda p: p.bounds.get("mu") is not None,
+    r"(?:f )?convex(?: f)?": lambda problem: problem.is_convex,
+    r"f_i convex|convex f_i": lambda problem: problem.components_convex,
+    r"(?:f )?(?:bounded (?:from )?below|lower bounded)": lambda p: p.minimiser is not None,
+    r"(?=.*(?:compact|set.*bounded|bounded.*set))(?:(?:set|closed|convex|compact|bounded) ?)+": (
+        lambda problem: problem.set.kind != "none"
+    ),
+    r"(?:set )?polytope": lambda problem: problem.set.kind in ("box", "hull"),
+    r"(?:set )?(?:euclidean )?ball": lambda problem: problem.set.kind == "ball",
+}
+"""Assumptions, as `split_assumption` returns them: a pattern, and a predicate of a problem."""
 
 _COMPARISON = (
     *(ast.Expression, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.Load),
     *(ast.operator, ast.unaryop, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq),
 )
+
+
+def split_assumption(text: str) -> list[str]:
+    """Return the parts of an assumption in words; a part without a noun gets that before it."""
+    text = re.sub(r"\b[CDKMX] (?=is |convex|compact|bounded|closed)", "set ", text).lower()
+    for words, replacement in _NOUNS.items():
+        text = re.sub(words, replacement, text)
+    noun, parts = "", list[str]()
+    for part in re.split(r",| and ", text.strip(" .")):
+        nouns = re.findall(r"\b(?:f_i|f|set|gradients?)\b|∇f", part)
+        parts.append(" ".join((part if nouns else f"{noun} {part}").split()))
+        noun = nouns[0] if nouns else noun
+    return parts
 
 
 def parse_assumption(text: str) -> Callable[..., bool] | None:
@@ -60,10 +82,7 @@ def parse_assumption(text: str) -> Callable[..., bool] | None:
     The text is in known words, or is a comparison of constants. The second argument of the
     function looks constants up.
     """
-    separated = re.sub(
-        r"\b(smooth|convex) (?=smooth|(?:non-?)?convex|strongly)", r"\1, ", text.lower()
-    )
-    parts = [part.strip() for part in re.split(r",| and ", separated.strip(" ."))]
+    parts = split_assumption(text)
     rules = [[p for words, p in _PREDICATES.items() if re.fullmatch(words, part)] for part in parts]
     if all(rules):
         return lambda problem, look_up: all(rule[0](problem) for rule in rules)
@@ -228,6 +247,8 @@ class Ratio:
         The ratio at the end of the run over that at half of it; 0 if unknown.
     work
         Number of steps of the method.
+    after_start
+        The largest ratio without that of the start; infinite if the bound is not for each t.
     quantity
         The measured quantity, if it is not the one that the claim bounds.
     """
@@ -239,6 +260,7 @@ class Ratio:
     growth: float = 0.0
     work: int = 1
     quantity: str = ""
+    after_start: float = math.inf
 
     def as_floats(self) -> dict[str, Any]:
         """Return the ratio, the measured value and the bound as floats, in a dict by name."""
@@ -357,7 +379,9 @@ class MethodOnInstance(MethodOnProblem):
         half, last = results[len(results) // 2], results[-1]
         is_float = isinstance(last.ratio, float) and len(results) > 8
         growth = last.ratio / half.ratio if is_float and half.ratio > 0 else 0.0
-        return replace(max(results, key=lambda item: item.ratio), growth=growth, work=last.work)
+        later = max((as_float(item.ratio) for item in results if item.t or is_step), default=0.0)
+        best = max(results, key=lambda item: item.ratio)
+        return replace(best, growth=growth, work=last.work, after_start=later)
 
     def measure_run(self, rng: Any) -> Any:
         """Return the measured quantity of one run, for a bound on the expectation over runs."""

@@ -113,6 +113,7 @@ SINGLE = claim(
     statement="E|g|^2 <= L for some T",
 )
 EARLY = claim("early", lambda c, a, t: c.L_f * c.delta, statistic="least")
+JUMP = claim("jump", lambda c, a, t: 2 * c.L_f * c.delta / (2 * t + 1), statistic="least")
 LATE = claim("late", lambda c, a, t: c.L_f * c.delta, statistic="least", first=1)
 COUNT = Claim(
     name="count", statement="cost", algorithm=Descent, check=counts(lambda c, a: {"fo": 1})
