@@ -257,8 +257,8 @@ def examine(
                 findings += [line for line in steps if line.is_bug or not has_bug]
         elif method:
             # A bug may be in a branch for matrices, or for more rows than columns.
-            limits = (6, 4, 4, 4, 4), (4, 6, 6, 6, 6)
-            shapes = [tuple(map(min, p.shape, most)) for p in group["params"] for most in limits]
+            largest = (6, 4, 4, 4, 4), (4, 6, 6, 6, 6)
+            shapes = [tuple(map(min, p.shape, sizes)) for p in group["params"] for sizes in largest]
             shapes = [*dict.fromkeys(shape or (1,) for shape in shapes)][:8]
             findings += _compare_entrywise(replicas, group, method, shapes)
     except Exception as error:  # of a user's optimiser, on layers that it was not written for
