@@ -324,10 +324,12 @@ class ReplayOracles:
 
     def query_problem(self, verb: Any, *arguments: Any) -> Any:
         """Query an oracle of the problem, and return its gradient as a dense array."""
-        g = verb(*map(self.for_backend, arguments))
+        g = copy_dense(verb(*map(self.for_backend, arguments)), self.transcript.pattern)
         if self.noise is not None:
-            g = g * (1.0 + 1e-13 * self.noise.standard_normal(g.shape))
-        return copy_dense(g, self.transcript.pattern)
+            # Entries that are small by cancellation have errors of the size of the largest entry's.
+            errors = 1e-13 * np.abs(g) + 1e-14 * np.abs(g).max(initial=0.0)
+            g = g + errors * self.noise.standard_normal(g.shape)
+        return g
 
     def for_backend(self, argument: Any) -> Any:
         """Return a point or sample in the form that the problem takes: factored or plain array."""

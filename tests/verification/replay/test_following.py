@@ -20,6 +20,7 @@ from pfbench.verification.replay.draw_streams import draw_cases_and_run_counts, 
 from pfbench.verification.replay.draws import ResolvedDraws
 from pfbench.verification.replay.follow import compare_transcript_with_reference
 from pfbench.verification.replay.forms import list_method_forms
+from pfbench.verification.replay.oracles import ReplayOracles
 from pfbench.verification.replay.problems import BUILDERS
 from pfbench.verification.replay.recorded_run import record_run
 from pfbench.verification.replay.replay_instances import (
@@ -344,3 +345,11 @@ def test_the_picks_of_a_run_whose_iterates_become_equal_are_uniform():
     outcome = compare_transcript_with_reference(case.record(algorithm), algorithm)
     assert len(outcome.log.picks) == 333
     assert not examine_draw_law([outcome.log], case.problem().n, None).violation
+
+
+def test_perturbed_entries_that_are_small_by_cancellation_have_errors_of_the_largest():
+    case = next(iterate_replay_cases(ALGORITHMS["frank-wolfe"], "quick"))
+    transcript = case.record(ALGORITHMS["frank-wolfe"](**case.parameters))
+    replay = ReplayOracles(transcript, noise=np.random.default_rng(0))
+    g = replay.query_problem(lambda: np.array([1.0, 0.0]))
+    assert 1e-17 < abs(g[1]) < 1e-12
