@@ -58,7 +58,7 @@ def test_bounds_hold_and_come_near(case):
         decision = case.check.decide(N)
         worst, bound = decision.measured["worst case"], case.check.bound(N)
         assert case.check.min_bound_share * bound <= worst <= bound * 1.0001
-        assert worst == pytest.approx(BY_HAND.get(case.name, {N - 1: worst})[N - 1], rel=2e-5)
+        assert worst == pytest.approx(BY_HAND.get(case.name, {N - 1: worst})[N - 1], rel=1e-4)
         assert decision.verdict == ("attained" if worst >= 0.99 * bound else "within-10")
 
 
