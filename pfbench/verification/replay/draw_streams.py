@@ -34,8 +34,8 @@ from pfbench.verification.statistics import LEVEL
 
 _STREAMS: tuple[Mapping[str, float], ...] = (
     {"n": 5, "batch": 1, "iterations": 2_500, "period": 6},
-    {"n": 5, "batch": 5, "iterations": 500},
     {"n": 500, "batch": 120, "iterations": 60},
+    {"n": 5, "batch": 5, "iterations": 500},
     {"n": 16, "batch": 4, "iterations": 600, "period": 200},
     {"n": 10_007, "batch": 32, "iterations": 400},
     {"n": 200_003, "batch": 200, "iterations": 16},
@@ -44,7 +44,7 @@ _STREAMS: tuple[Mapping[str, float], ...] = (
     {"n": 7, "batch": 2, "refresh": 0.002, "iterations": 5_000},
     {"n": 7, "batch": 2, "refresh": 0.41, "iterations": 3_000},
 )
-"""Sizes of the runs whose draws are tested: first two with few outcomes, at last those with a coin.
+"""Sizes of the runs whose draws are tested: first one with few outcomes, at last those with a coin.
 
 A long period shows batches that are drawn in advance and used again in one epoch.
 
