@@ -241,7 +241,8 @@ def find_item(name: str) -> CatalogueItem:
         near = get_close_matches(name, [item.name for item in everything], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "`pfbench list` shows all names."
         raise InputError(f"unknown name {name!r}: {hint}")
-    results = [i for i in results if NAMESAKES.get(i.kind) not in {r.kind for r in results}]
+    kinds = {item.kind for item in results}
+    results = [item for item in results if NAMESAKES.get(item.kind) not in kinds]
     if len(results) > 1:
         choices = " or ".join(f"{item.kind}:{item.name}" for item in results)
         raise InputError(f"several items have the name {name}: write {choices}.")

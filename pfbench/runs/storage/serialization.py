@@ -45,16 +45,9 @@ _LEVEL = 3  # of compression: in two thirds of the time of 6, a thirtieth more b
 _PIECE = 2**22  # bytes that are decompressed together
 _MOST_SHARED = 2**16  # bytes of the metadata that a run shares with others
 _OWN = {
-    "seed",
-    "status",
-    "iterations",
-    "stop_reason",
-    "counts",
-    "final",
-    "seconds",
-    "oracle_seconds",
+    *("seed", "status", "iterations", "stop_reason", "counts", "final", "seconds"),
+    *("oracle_seconds", "failure_probability", "family", "rows"),
 }
-_OWN |= {"oracle_seconds", "failure_probability", "family", "rows"}
 _SPLIT = ("run", "notes", "plan", "trace")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -359,9 +352,11 @@ def decode_metadata(record: Record) -> tuple[dict[str, Any], StoredTrace]:
     if (zlib.crc32(columns), digest) != (record.checksum, record.sha256):
         raise DamagedFileError("wrong content")
     meta, rest = _decode_part(kind, packed, KINDS[kind])
-    while rest:
+    if rest:
         shared, rest = _decode_shared_part(kind, rest, _MOST_SHARED)
         meta = _merge(shared, meta)
+    if rest:
+        raise DamagedFileError("unreadable", "its metadata have more than two parts")
     check_required_fields(kind, meta)
     if not isinstance(key, str) or not KEY.fullmatch(key):
         raise DamagedFileError("incomplete", "its key is not 8 to 128 letters or digits")

@@ -163,6 +163,7 @@ DAMAGE = {
     "cut trace": ("truncated", lambda r: crafted(r, trace=r.trace[:-5])),
     "no trace": ("truncated", lambda r: crafted(r, trace=zlib.compress(b""))),
     "more trace": ("truncated", lambda r: crafted(r, trace=r.trace + b"x")),
+    "more parts": ("unreadable", lambda r: crafted(r, meta=r.meta + zlib.compress(b"{}"))),
     "bomb": ("too large", lambda r: crafted(r, trace=zlib.compress(bytes(10**6)))),
     "long meta": ("too large", lambda r: crafted(r, meta=zlib.compress(b" " * 2**23))),
     "no JSON": ("unreadable", lambda r: crafted(r, meta=zlib.compress(b"{"))),
