@@ -47,6 +47,7 @@ from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.sets.catalogue import vector_norm_ball
 from pfbench.verification.instruments.oracle_tally import OracleTally, sample_of_call
 from pfbench.verification.parameter_units import USUAL
+from pfbench.verification.statements.setting import has_schedule
 from pfbench.verification.subject import (
     accepts_any_parameters,
     instantiate_with_accepted_parameters,
@@ -450,8 +451,8 @@ class AlgorithmChecks(RunRecords):
     def check_iterations_grow_with_accuracy(self) -> str:
         """Check that the prescribed number of iterations does not fall as epsilon decreases."""
         kind = type(self.algorithm)
-        if not hasattr(kind, "theory"):
-            raise CheckSkipped("the method has no `theory`, which sets its parameters from epsilon")
+        if not has_schedule(kind):
+            raise CheckSkipped("it has no theorem's schedule")
         constants, reported = self.problem.constants(self.problem.start()), []
         for epsilon in (0.1, 0.05, 0.01):
             try:

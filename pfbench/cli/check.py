@@ -76,7 +76,9 @@ def render_report(report: "CheckReport") -> RenderableType:
     sentences = [
         part for failure in report.failures for part in ("", Text(escape_hidden(failure.sentence)))
     ]
-    number = len(report.findings) - sum(finding.status == "skipped" for finding in report.findings)
-    end = f"{format_plural(number, 'check')}, {len(report.failures)} failed, in {format_duration(report.seconds)}"  # noqa: E501
+    skipped = sum(finding.status == "skipped" for finding in report.findings)
+    number = format_plural(len(report.findings) - skipped, "check")
+    failed = f"{len(report.failures)} failed{f', {skipped} skipped' if skipped else ''}"
+    end = f"{number}, {failed}, in {format_duration(report.seconds)}"
     title = Text(escape_hidden(f"{report.kind} {report.name}{on}"))
     return Group(title, table, *sentences, "", Text(end))

@@ -133,7 +133,8 @@ def show_sweep_forecast(
         Fact("trials", rows),
     ]
     title = f"trials of {len(rows)} of {format_plural(len(settings), 'setting')}"
-    terminal.show_facts(facts, section_with_title(title, _trial_table(rows)), as_json=as_json)
+    trials = section_with_title(title, _trial_table(rows)) if rows else None
+    terminal.show_facts(facts, trials, as_json=as_json)
 
 
 def format_origins(origins: Mapping[str, int], words: Mapping[str, str]) -> str:

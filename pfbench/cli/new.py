@@ -44,7 +44,10 @@ def create_files(
     if kind not in KINDS:
         raise unknown_name_error("kind", kind, KINDS)
     if not _FORM.fullmatch(name):
-        raise InputError(f"NAME={name!r} must be words of letters and digits, joined by hyphens.")
+        raise InputError(
+            f"NAME={name!r} must be words of letters and digits, joined by hyphens, and "
+            "begin with a letter."
+        )
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower().replace("_", "-").split("-")
     names = {
         "my_thing": "_".join(words),

@@ -336,7 +336,8 @@ def _append_and_wrap(row: str, trailing_text: str, width: int) -> str:
     """Return a row and its trailing text, continued on indented lines if they do not fit."""
     if len(row) + len(trailing_text) <= width:
         return f"{row}{trailing_text}".rstrip()
-    return row[:width].rstrip() + _wrap_indented(row[width:].strip() + trailing_text, width)
+    cut = len(row) if len(row) <= width else row.rfind("  ", 0, width)
+    return row[:cut].rstrip() + _wrap_indented(row[cut:].lstrip() + trailing_text, width)
 
 
 @lru_cache(maxsize=4096)

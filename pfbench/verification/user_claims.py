@@ -17,8 +17,8 @@ def load_claims(reference: str) -> Paper:
     """Load the claims, planted faults and errata of a user's file.
 
     They are those that the file defines at its top level, directly, in a list or in a `Paper`. With
-    NAME, only the claims of that name are loaded, with the faults that they must catch and the
-    errata about them.
+    NAME, the name of a claim or of a variable, only its claims are loaded, with the faults that
+    they must catch and the errata about them.
 
     Parameters
     ----------
@@ -33,13 +33,14 @@ def load_claims(reference: str) -> Paper:
     home, attribute = split_reference(reference)
     module = import_module_file(home)
     paper = collect_paper(vars(module).values())
-    expected = paper
-    if attribute:
+    named: Iterable[Any] = [claim for claim in paper.claims if claim.name == attribute]
+    if attribute and not named:
         if not hasattr(module, attribute):
             if not _names(module):
                 raise InputError(_no_claims_message(home, module, False))
             raise unknown_name_error(f"name in {home}", attribute, _names(module))
-        expected = collect_paper([getattr(module, attribute)])
+        named = [getattr(module, attribute)]
+    expected = collect_paper(named) if attribute else paper
     if not expected.claims:
         raise InputError(_no_claims_message(reference, module, bool(attribute)))
     return _attach_source(home, expected, paper)

@@ -116,7 +116,7 @@ def test_the_dry_run_stores_nothing(pfbench, folder, spec, conforms):
     outcome = run(pfbench, "--dry-run")
     assert outcome.status == 0
     assert "4 are cached" in outcome.out
-    assert "trials of 0 of 0 settings" in outcome.out
+    assert "trials" not in outcome.out
 
 
 def test_a_failure_is_told_stored_and_makes_it_fail(pfbench, folder, spec, conforms):

@@ -340,6 +340,7 @@ def test_a_name_states_one_with_what_belongs_to_it(write):
     ]
     assert names(two.errata) == ["e"]
     assert names(load_claims("stated_here:ONE").claims) == ["mine-1"]
+    assert names(load_claims("stated_here:mine-1").claims) == ["mine-1"]
     assert names(load_claims(f"{file}:CLAIMS").claims) == ["mine-1", "mine-2"]
 
 

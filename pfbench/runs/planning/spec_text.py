@@ -83,7 +83,9 @@ def _read_text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}).") from error
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}): give the path of a file."
+        ) from error
     except ValueError as error:  # a path that cannot be
         raise InputError(f"{str(path)!r} cannot be read ({error}).") from error
     if len(data) > MOST_BYTES:
