@@ -5,13 +5,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
+from stored import run_of_rows
 
-from pfbench.base.counts import Counts
 from pfbench.reporting.report import collect_report
 from pfbench.reporting.report_contents import make_contents
 from pfbench.reporting.writer import html_page
 from pfbench.runs.execute import PlanOutcome
-from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.serialization import StoredRun
 
@@ -68,23 +67,11 @@ def run_of(plan, rows=40):
             status = "diverged"
             break
         sfo += int(10 * batch + (noise.integers(50) if sampled else 0))
-    return Run(
-        problem=plan.problem,
-        algorithm=plan.algorithm,
-        parameters={},
-        schedule="explicit",
-        seed=plan.seed,
-        status=status,
-        stop_reason="as generated",
-        iterations=table[-1][0],
-        counts=Counts(*table[-1][1:9]),
-        final={"fw_gap": table[-1][10]},
-        seconds=table[-1][9],
-        oracle_seconds=0.5 * table[-1][9],
-        failure_probability=0.0,
-        columns=(*TRACE_COLUMNS, "fw_gap", "fw_gap_lower", "objective"),
-        rows=table,
-    )
+    *_, seconds, gap, _, _ = table[-1]
+    fields = {"problem": plan.problem, "algorithm": plan.algorithm, "seed": plan.seed}
+    fields |= {"status": status, "stop_reason": "as generated", "final": {"fw_gap": gap}}
+    measures = ("fw_gap", "fw_gap_lower", "objective")
+    return run_of_rows(table, measures, oracle_seconds=0.5 * seconds, **fields)
 
 
 def report_of(text, folder, rows=40, theory=None, notes=None, mine=False, make=run_of):

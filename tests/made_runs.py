@@ -4,11 +4,13 @@ import json
 import math
 from dataclasses import replace
 
+from stored import run_of_rows
+
 from pfbench.base.counts import Budget, Counts
 from pfbench.reporting.page_data import figure_data_json
 from pfbench.reporting.panels import compute_figure
 from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
-from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import StudySetting
@@ -26,23 +28,9 @@ def run(values, sfo=None, *, lo=None, seed=0, status="finished", spent=None, alg
         (k, *Counts(sfo=s, lo=a).as_dict().values(), s / 10, v)
         for k, (s, a, v) in enumerate(zip(sfo, lo, values, strict=True))
     ]
-    return Run(
-        problem="p",
-        algorithm=algorithm,
-        parameters={},
-        schedule="explicit",
-        seed=seed,
-        status=status,
-        stop_reason="",
-        iterations=max(len(values) - 1, 0),
-        counts=Counts(sfo=last, lo=lo[-1] if lo else 0),
-        final={},
-        seconds=last / 10,
-        oracle_seconds=0.0,
-        failure_probability=0.0,
-        columns=(*TRACE_COLUMNS, "m"),
-        rows=rows,
-    )
+    counts = Counts(sfo=last, lo=lo[-1] if lo else 0)
+    fields = {"algorithm": algorithm, "seed": seed, "status": status, "counts": counts}
+    return run_of_rows(rows, ("m",), seconds=last / 10, **fields)
 
 
 def with_run(outcome, **changes):
@@ -109,37 +97,33 @@ def failing():
     return group("failing", broken)
 
 
-def results(*groups, targets=TARGETS, **fields):
-    """A study of these groups, which may differ in some of its fields."""
-    study = Study(
+def study_of(labels, targets, problems=("p",), setting="", **fields):
+    """A study of m, of algorithms with these labels."""
+    return Study(
         key="",
         title="Made",
         introduction="",
-        problems=(LabelledSelector("p", "p"),),
-        algorithms=tuple(LabelledSelector(one.label, one.label) for one in groups),
-        settings=(StudySetting("easy", {}),),
+        problems=tuple(LabelledSelector(problem, "p") for problem in problems),
+        algorithms=tuple(LabelledSelector(label, label) for label in labels),
+        settings=(StudySetting(setting, {}),),
         recorded_measures=("m",),
         targets=targets,
-        **({"seeds": tuple(SEEDS), "measures": ("m",)} | fields),
+        **({"measures": ("m",)} | fields),
     )
+
+
+def results(*groups, targets=TARGETS, **fields):
+    """A study of these groups, which may differ in some of its fields."""
+    labels = [one.label for one in groups]
+    study = study_of(labels, targets, setting="easy", **{"seeds": tuple(SEEDS)} | fields)
     return StudyResults(study, (SettingResults("p", "easy", "easy", tuple(groups)),))
 
 
 def results_of(panels, targets=TARGETS, budgets=None):
     """A study of these runs: by problem and algorithm, by seed; a label may have a budget."""
     labels = list(dict.fromkeys(label for groups in panels.values() for label in groups))
-    study = Study(
-        key="",
-        title="T",
-        introduction="",
-        problems=tuple(LabelledSelector(problem, "p") for problem in panels),
-        algorithms=tuple(LabelledSelector(label, label) for label in labels),
-        settings=(StudySetting("", {}),),
-        seeds=tuple(range(max(len(runs) for made in panels.values() for runs in made.values()))),
-        measures=("m",),
-        recorded_measures=("m",),
-        targets=targets,
-    )
+    most = max(len(runs) for made in panels.values() for runs in made.values())
+    study = study_of(labels, targets, panels, seeds=tuple(range(most)))
 
     def group_of(problem, label, runs):
         runs = tuple(replace(one, seed=seed) for seed, one in enumerate(runs))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pfbench.base.counts import Counts
+from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.engines.run_task import execute_plan, run_from_result
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
@@ -30,30 +30,40 @@ def counts_after(k, n):
     return Counts(fo=min(k, 1), sfo=n * (k > 0) + 14 * max(k - 1, 0), lo=k)
 
 
+def run_of_rows(rows, measures, /, **fields):
+    """A run of these rows, the last of which has its iterations, counts and seconds."""
+    iterations, *calls, seconds = (rows[-1] if rows else [0] * 10)[: 2 + len(COUNTED)]
+    run = Run(
+        problem="p",
+        algorithm="a",
+        parameters={},
+        schedule="explicit",
+        seed=0,
+        status="finished",
+        stop_reason="",
+        iterations=iterations,
+        counts=Counts(*calls),
+        final={},
+        seconds=seconds,
+        oracle_seconds=0.0,
+        failure_probability=0.0,
+        columns=(*TRACE_COLUMNS, *measures),
+        rows=rows,
+    )
+    return replace(run, **fields)
+
+
 def made_run(seed=0, *, problem=LOGISTIC, algorithm=SVRG, n=30, rows=4, **changes):
     """A run of `rows` recorded iterates: after k of them k LO calls and n + 14 (k - 1) SFO."""
     trace = [
         (k, *counts_after(k, n).as_dict().values(), 0.25 * k, 2.0**-k, 3.0 - k) for k in range(rows)
     ]
-    run = Run(
-        problem=problem,
-        algorithm=algorithm,
-        parameters={"batch": 7, "period": 4, "iterations": 3, "step": 0.1, "output": "last"},
-        schedule="explicit",
-        seed=seed,
-        status="finished",
-        stop_reason="the schedule ran out",
-        iterations=max(rows - 1, 0),
-        counts=counts_after(max(rows - 1, 0), n),
-        final={"objective": 0.125, "fw_gap": None},
-        seconds=0.75,
-        yields_output=False,
-        oracle_seconds=0.5,
-        failure_probability=0.0,
-        columns=(*TRACE_COLUMNS, "objective", "fw_gap"),
-        rows=trace,
-    )
-    return replace(run, **changes)
+    parameters = {"batch": 7, "period": 4, "iterations": 3, "step": 0.1, "output": "last"}
+    fields = {"problem": problem, "algorithm": algorithm, "parameters": parameters, "seed": seed}
+    fields |= {"stop_reason": "the schedule ran out", "yields_output": False}
+    fields |= {"final": {"objective": 0.125, "fw_gap": None}}
+    fields |= {"seconds": 0.75, "oracle_seconds": 0.5}
+    return run_of_rows(trace, ("objective", "fw_gap"), **fields | changes)
 
 
 class Made(NamedTuple):

@@ -13,10 +13,13 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
 import psutil
 
 from pfbench.runs.storage.store import Store, has_store
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from stored import comparable
 
 SEEDS = 6
 SPEC = f"""
@@ -85,15 +88,8 @@ class Sweep:
 
     def results(self):
         """Everything that is stored of each run but its times."""
-        store, found = Store(self.folder / self.kept), {}
-        for entry in map(store.get, store.keys()):
-            run = entry.run
-            place = run.columns.index("seconds")
-            rows = np.array([[v for k, v in enumerate(row) if k != place] for row in run.rows])
-            described = run.as_json()
-            del described["seconds"], described["oracle_seconds"]
-            found[entry.key] = described, run.columns, rows.tobytes()
-        return found
+        store = Store(self.folder / self.kept)
+        return {key: comparable(store.get(key).run) for key in store.keys()}  # noqa: SIM118
 
 
 def undisturbed(folder):

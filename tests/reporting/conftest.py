@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 from made_runs import with_run
+from stored import run_of_rows
 
-from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.counts import Counts
 from pfbench.reporting import collect_report
 from pfbench.runs.execute import PlanOutcome
-from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.serialization import StoredRun
 
@@ -72,23 +72,11 @@ def run_of(plan):
     aided = "casvrg" in plan.algorithm
     gaps = [2.0 ** (-epoch) * (1 + plan.seed) for epoch in range(T // period + 1)]
     rows = trace(plan, gaps, batch=batch, period=period, aided=aided, seconds=0.5 + plan.seed)
-    return Run(
-        problem=plan.problem,
-        algorithm=plan.algorithm,
-        parameters={"batch": batch, "period": period, "restarts": None, "probability": None},
-        schedule="explicit",
-        seed=plan.seed,
-        status="finished",
-        stop_reason="the schedule ran out",
-        iterations=T,
-        counts=Counts(*rows[-1][1 : 1 + len(COUNTED)]),
-        final={"fw_gap": gaps[-1]},
-        seconds=0.5 + plan.seed,
-        oracle_seconds=0.9 * (0.5 + plan.seed),
-        failure_probability=0.0,
-        columns=(*TRACE_COLUMNS, "fw_gap", "fw_gap_lower", "estimator_error"),
-        rows=rows,
-    )
+    fields = {"problem": plan.problem, "algorithm": plan.algorithm, "seed": plan.seed}
+    fields |= {"stop_reason": "the schedule ran out", "final": {"fw_gap": gaps[-1]}}
+    fields |= {"parameters": {"batch": batch, "period": period, "restarts": None}}
+    measures = ("fw_gap", "fw_gap_lower", "estimator_error")
+    return run_of_rows(rows, measures, oracle_seconds=0.9 * (0.5 + plan.seed), **fields)
 
 
 @pytest.fixture(scope="session")

@@ -107,19 +107,15 @@ def test_a_method_that_is_tuned_to_each_target_is_judged_at_each_in_its_own_runs
         group("tuned", for_easy), plans=tuple(plan(seed=k, stop=TARGETS[0]) for k in SEEDS)
     )
     both = replace(tuned, groups_by_target=((TARGETS[0], easy), (TARGETS[1], tuned)))
-    found = compare_algorithms(results(both, fast()), SFO).panels[0].algorithms[0]
+    found, alone = (
+        compare_algorithms(results(*groups), SFO).panels[0].algorithms[0]
+        for groups in ((both, fast()), (slow(),))
+    )
     assert [one.value for one in found.calls_until_targets] == [
         pytest.approx(10 + sum(SEEDS) / len(SEEDS)),
-        compare_algorithms(results(slow()), SFO).panels[0].algorithms[0].compute_expected_calls(1),
+        alone.compute_expected_calls(1),
     ]
-    assert (
-        found.last_values["m"].tolist()
-        == compare_algorithms(results(slow()), SFO)
-        .panels[0]
-        .algorithms[0]
-        .last_values["m"]
-        .tolist()
-    )
+    assert found.last_values["m"].tolist() == alone.last_values["m"].tolist()
     assert [one.runs[0].counts.sfo for one in both.groups_by_tuning_target] == [10, 240]
 
 
@@ -287,12 +283,8 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
         assert not hard.starts_within_target
         assert wins(hard) == (one == "at_once")
         if easy.starts_within_target:
-            assert (easy.rank, wins(easy), wins(easy, -1), easy.is_significant) == (
-                None,
-                False,
-                False,
-                False,
-            )
+            assert easy.rank is None
+            assert {wins(easy), wins(easy, -1), easy.is_significant} == {False}
         told = [
             each["starts_within_target"] for each in duels_with_best_as_json(comparison, one, {one})
         ]
@@ -302,14 +294,9 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
 # --- tuning ---------------------------------------------------------------------------------------
 
 
-def renamed(found, label):
-    return group(label, found.runs)
-
-
-def tuned(*groups):
-    """A study in which a and b stand as stated and tuned."""
-    made = results(*groups)
-    study = made.study
+def test_what_was_chosen_and_all_trials_have_a_table():
+    """Of a study in which a and b stand as stated and tuned."""
+    study = results(group("a", fast().runs), group("b", slow().runs)).study
     methods = tuple(TunedMethod(label, f"{label}[x={{x}}]", {"x": [1, 2]}) for label in "abc")
     tune = TuningPlan(methods, 2, (100,), study.targets[-1:], "sfo")
     trials = (
@@ -319,13 +306,7 @@ def tuned(*groups):
     choices = tuple(TuningChoice("p", method.selector, {}, trials) for method in methods[:2])
     refused = (TuningTrial({"x": 1}, (0,), (math.inf,), (math.inf,)),)
     choices += (TuningChoice("p", methods[2].selector, {}, refused),)
-    object.__setattr__(study, "tune", tune)
-    object.__setattr__(study, "choices", choices)
-    return made
-
-
-def test_what_was_chosen_and_all_trials_have_a_table():
-    study = tuned(renamed(fast(), "a"), renamed(slow(), "b")).study
+    study = replace(study, tune=tune, choices=choices)
     chosen, trials = tuning_effects.choice_and_trial_tables(study)
     assert [row.cells[:5] for row in chosen.rows] == [["1", "x = 1", None, 2, 1]] * 2
     assert [row.cells[-1] for row in trials.rows] == ["chosen for 1", None] * 2

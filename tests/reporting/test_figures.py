@@ -106,11 +106,14 @@ def test_a_method_that_needs_no_such_calls_has_no_line():
     assert list(found) == ["idle"]  # which reaches nothing
 
 
+def far():
+    return group("far", [run([16, 8, 1], [0, 10, 900], seed=seed) for seed in SEEDS])
+
+
 @pytest.mark.parametrize(("calls", "log"), [(5, True), (30, False), (1000, False)])
 def test_calls_are_on_a_logarithmic_axis_where_a_line_would_not_be_seen(calls, log):
-    far = group("far", [run([16, 8, 1], [0, 10, 900], seed=seed) for seed in SEEDS])
     near = group("near", [run([16, 1], [0, calls], seed=seed) for seed in SEEDS])
-    study = results(far, near, targets=())
+    study = results(far(), near, targets=())
     drawn = compute_figure(study)
     assert (drawn.log, drawn.spans) == (log, [(min(calls, 10), max(900, calls))])
     sent = figure_data(study, LABELS, drawn)
@@ -125,10 +128,9 @@ def test_calls_are_on_a_logarithmic_axis_where_a_line_would_not_be_seen(calls, l
 
 
 def test_where_runs_end_early_is_seen_on_a_logarithmic_axis():
-    far = group("far", [run([16, 8, 1], [0, 10, 900], seed=seed) for seed in SEEDS])
     crashed = run([16], [0], status="error", seed=0)
     near = group("near", [crashed, *(run([16, 1], [0, 5], seed=seed) for seed in SEEDS[1:])])
-    (axes,) = curves_drawing(compute_figure(results(far, near, targets=())), LABELS).canvas().axes
+    (axes,) = curves_drawing(compute_figure(results(far(), near, targets=())), LABELS).canvas().axes
     assert [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "x"][:1] == [5]
 
 

@@ -5,32 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers import refused
+from stored import run_of_rows
 
 import pfbench as pf
 from pfbench.base.counts import Counts
-from pfbench.runs.loop.run import Run
 
 COLUMNS = ("iteration", "sfo", "V")
 
 
 def run(seed=0, n=100, epsilon=0.1, sfo=1000, rows=(), status="target"):
-    return Run(
-        problem=f"quadratic[n={n}]",
-        algorithm="mine",
-        parameters={"epsilon": epsilon, "step": 0.1},
-        schedule="explicit",
-        seed=seed,
-        status=status,
-        stop_reason="",
-        iterations=7,
-        counts=Counts(sfo=int(sfo)),
-        final={},
-        seconds=0.0,
-        oracle_seconds=0.0,
-        failure_probability=0.0,
-        columns=COLUMNS,
-        rows=list(rows),
-    )
+    about = {"problem": f"quadratic[n={n}]", "parameters": {"epsilon": epsilon, "step": 0.1}}
+    spent = {"iterations": 7, "counts": Counts(sfo=int(sfo))}
+    fields = {"seed": seed, "status": status, "columns": COLUMNS, "rows": list(rows)}
+    return run_of_rows([], (), **about, **spent, **fields)
 
 
 def over_n(power, noise=0.0, seeds=6):
