@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from chain_reference import HardReference
 
+import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.points import FactoredMatrix, Pattern, RankOne
 from pfbench.points.atoms import Factors
@@ -405,6 +406,17 @@ def flat(rows):
 
 def root_mean(rows):
     return math.sqrt((rows**2).sum(axis=1).mean())
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def followed(problem, method, **options):
+    """Return the iterates of a run that finishes, and the run."""
+    seen, look = [], {"x": lambda problem, state: seen.append(+state.x) or 0.0}
+    run = pf.solve(problem, method, measures=look, **options)
+    assert run.status == "finished", run.stop_reason
+    return np.array(seen[1 : run.iterations + 1]), run
 
 
 # --- messages -------------------------------------------------------------------------------------

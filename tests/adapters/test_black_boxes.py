@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import followed
 from scipy import optimize, sparse
 
 import pfbench as pf
@@ -18,7 +19,6 @@ from pfbench.adapters import (
 )
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.function_methods import ConsumerClosed, iterate_callback
-from pfbench.kernels.libraries import single_blas_thread
 from pfbench.runs.loop.steps import random_stream
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage import run_keys
@@ -26,13 +26,6 @@ from pfbench.runs.storage import run_keys
 ROWS, COLUMNS, RADIUS = 23, 4, 1.3
 SMOOTH = pf.problem("log-cosh", rows=ROWS, columns=COLUMNS, set="none")
 BALL = pf.problem("log-cosh", rows=ROWS, columns=COLUMNS, set="l1", radius=RADIUS)
-
-
-@pytest.fixture(autouse=True)
-def as_in_a_run():
-    """The sums of a BLAS with several threads have other bits."""
-    with single_blas_thread():
-        yield
 
 
 class Counted:
@@ -109,12 +102,9 @@ def alone(T, step):
 def test_frank_wolfe_of_copt(step):
     T, L = 17, BALL.constants(BALL.start()).L_f
     points, gradients, minimisations = alone(T, step)
-    method = CoptFrankWolfe(iterations=T, step=step, smoothness=L)
-    seen = []
-    run = pf.solve(BALL, method, measures={"x": lambda p, state: seen.append(state.x + 0) or 0.0})
-    assert run.status == "finished"
+    found, run = followed(BALL, CoptFrankWolfe(iterations=T, step=step, smoothness=L))
     assert len(points) == T
-    assert all(np.array_equal(x, y) for x, y in zip(seen[1 : T + 1], points, strict=True))
+    assert np.array_equal(found, points)
     assert (run.counts.fo, run.counts.lo) == (gradients, minimisations)
     if step == "backtracking":
         assert run.counts.fv == ROWS * run.counts.fo
@@ -172,11 +162,10 @@ def test_partial_fit_steps_along_the_gradients_that_are_counted(kind):
     }
     rows, values = data[kind]()
     method = PartialFit(estimator=regressor, features=rows, labels=values, iterations=40)
-    seen = []
-    run = pf.solve(problem, method, measures={"x": lambda p, s: seen.append(s.x + 0) or 0.0})
+    found, run = followed(problem, method)
     assert (run.counts.sfo, run.counts.fo, run.iterations) == (40, 0, 40)
     rng, x = random_stream(0, "algorithm"), problem.start()
-    for z in seen[1:41]:
+    for z in found:
         x = x - 0.02 * problem.batch(rng.integers(ROWS, size=1), x)
         np.testing.assert_allclose(z, x, rtol=1e-6, atol=1e-9)
 

@@ -6,21 +6,12 @@ import pytest
 import pfbench as pf
 from pfbench.adapters import TorchOptimizer, from_loader
 from pfbench.base.errors import InputError
-from pfbench.kernels.libraries import single_blas_thread
 from pfbench.oracles import Ledger, Oracles
 from pfbench.sets import L2Ball
 
 ROWS = 23
 DATA = np.random.default_rng(3).standard_normal((ROWS, 3))
 TARGETS = np.random.default_rng(4).standard_normal((ROWS, 1))
-
-
-@pytest.fixture
-def torch():
-    """PyTorch, with a BLAS of one thread as in a run."""
-    library = pytest.importorskip("torch", reason="torch is not installed")
-    with single_blas_thread():
-        yield library
 
 
 def linear(torch, *layers):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from helpers import followed
 from numpy.testing import assert_allclose
 
 import pfbench as pf
@@ -25,17 +26,9 @@ def problem(rows=3, columns=5, steps=5):
     )
 
 
-def path(on, method, seed=3):
-    """The iterates of a run, and the run."""
-    seen = []
-    run = pf.solve(on, method, seed=seed, measures={"x": lambda p, s: seen.append(+s.x) or 0.0})
-    assert run.status == "finished", run.stop_reason
-    return np.array(seen)[1:], run
-
-
 def ours(on, name="muon", **given):
     common = {"iterations": STEPS, "step": LR, "batch": BATCH, "beta": BETA}
-    return path(on, ALGORITHMS[name](**{**common, **given}))
+    return followed(on, ALGORITHMS[name](**{**common, **given}))
 
 
 def same_samples(counts, expected):
@@ -73,7 +66,7 @@ class Loop(BlackBox):
 @pytest.mark.parametrize(("nesterov", "name"), [(False, "muon"), (True, "muon-nesterov")])
 def test_a_training_loop_has_the_iterates_of_ours(nesterov, name):
     on = problem()
-    found, run = path(on, Loop(nesterov=nesterov))
+    found, run = followed(on, Loop(nesterov=nesterov))
     expected, right = ours(on, name)
     assert_allclose(found, expected, rtol=0, atol=1e-12)
     same_samples(run.counts, right.counts)
@@ -112,7 +105,7 @@ HALF_PRECISION = 0.03
 )
 def test_pytorchs_muon_is_ours_but_for_half_precision(muon, options, name, given, steps):
     on = problem(steps=steps)
-    found, run = path(on, muon(**options))
+    found, run = followed(on, muon(**options))
     expected, right = ours(on, name, **given)
     off = np.linalg.norm(found - expected, 2, axis=(1, 2)) / (LR * np.arange(1, STEPS + 1))
     assert off.max() < HALF_PRECISION
@@ -124,7 +117,7 @@ def test_pytorchs_muon_is_ours_but_for_half_precision(muon, options, name, given
 def test_pytorch_scales_the_step_of_tall_matrices(muon):
     """By the root of rows over columns: gamma here is lr times that."""
     on = problem(rows=6, columns=2)
-    found, _ = path(on, muon())
+    found, _ = followed(on, muon())
     expected, _ = ours(on, step=LR * 3.0**0.5)
     off = np.linalg.norm(found[-1] - expected[-1], 2) / (LR * STEPS)
     assert off < 2.0 * HALF_PRECISION
@@ -160,7 +153,7 @@ def optax_muon():
 def test_optax_muon_has_the_iterates_of_ours(optax_muon, options, given, steps):
     """To the 1e-8 that it adds to a norm; its correction of the start is lost in the scaling."""
     on = problem(rows=5, columns=3, steps=steps)
-    found, run = path(on, optax_muon(**options))
+    found, run = followed(on, optax_muon(**options))
     expected, right = ours(on, **given)
     assert_allclose(found, expected, rtol=0, atol=1e-7)
     same_samples(run.counts, right.counts)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import followed
 
 import pfbench as pf
 from pfbench.adapters import TorchOptimizer, from_module
@@ -9,20 +10,11 @@ from pfbench.adapters.black_box import import_optional_library
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
 from pfbench.base.selectors import list_user_code_names
-from pfbench.kernels.libraries import single_blas_thread
 from pfbench.runs.loop.steps import random_stream
 from pfbench.sets import L2Ball
 
 ROWS = 23
 SMOOTH = pf.problem("log-cosh", rows=ROWS, columns=4, set="none")
-
-
-@pytest.fixture
-def torch():
-    """PyTorch; and a BLAS of one thread, as in a run, since several have other bits."""
-    found = pytest.importorskip("torch", reason="torch is not installed")
-    with single_blas_thread():
-        yield found
 
 
 def test_a_library_that_is_missing_is_named():
@@ -56,10 +48,8 @@ def test_an_optimizer_is_counted_as_its_closure_is(torch, name, options):
         optimizer.step(closure)
         points.append(p.detach().numpy().copy())
     method = TorchOptimizer(optimizer=name, iterations=5, step=0.3, options=options)
-    seen = []
-    run = pf.solve(SMOOTH, method, measures={"x": lambda p, s: seen.append(s.x + 0) or 0.0})
-    assert run.status == "finished"
-    assert np.array_equal(seen[1:6], points)
+    found, run = followed(SMOOTH, method)
+    assert np.array_equal(found, points)
     assert run.counts.fo == calls
     assert run.counts.fv == (ROWS * calls if name == "LBFGS" else 0)
 
