@@ -1,10 +1,15 @@
 """A small theorem, archives of it, and forged ones with right hashes."""
 
+import json
 import random
+import sys
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import jsonschema
+import pytest
 from typer.testing import CliRunner
 
 from pfbench.archive.check import Check
@@ -73,6 +78,41 @@ FAULTS = [Mutant.from_variant("lazy-eager", Eager, COUNT)]
 
 def run(*arguments):
     return CliRunner().invoke(app, [str(one) for one in arguments], prog_name="pfbench")
+
+
+def archived(folder, texts, *arguments, status=0):
+    """Write files into a folder and make an archive there; forget their code; return the outcome.
+
+    The modules are no longer at hand.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "path", [*sys.path])
+        for name, text in texts.items():
+            Path(name).write_text(text)
+        done = run("archive", "make", *arguments, "--store", "store", "--jobs", 0)
+    for name in texts:
+        sys.modules.pop(name.removesuffix(".py"), None)
+    assert done.exit_code == status, done.output
+    return done
+
+
+def checked_elsewhere(path, folder, *more):
+    """Check an archive in an empty folder, by the command, in other processes: equal bits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        command = ("archive", "check", path, "--salt", "a", "--seconds", 400, "--jobs", 1)
+        done = run(*command, *more, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    schema = Path(str(files("pfbench.cli"))) / "schemas" / "archive.json"
+    jsonschema.validate(found, json.loads(schema.read_text()))
+    assert found["same"]
+    assert found["runs"][0] == found["runs"][1]
+    assert found["off"] == found["unreached"] == []
+    all_runs = found["runs"][0] + found["new"]
+    assert f"{all_runs} of these {all_runs} runs were counted and measured by" in found["text"]
+    return found
 
 
 def content(path):

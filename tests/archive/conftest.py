@@ -1,10 +1,9 @@
 """An archive of claims, made once; and checks with few new seeds."""
 
 import sys
-from pathlib import Path
 
 import pytest
-from forged_archives import THEOREM, content, run
+from forged_archives import THEOREM, archived, content
 
 
 @pytest.fixture(autouse=True)
@@ -16,17 +15,8 @@ def few_new_seeds(monkeypatch):
 def archive(tmp_path_factory):
     """The archive of a small theorem, made by the command; its code is not at hand."""
     folder = tmp_path_factory.mktemp("author")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setattr(sys, "path", list(sys.path))
-        Path("lazy_descent.py").write_text(THEOREM)
-        done = run(
-            *("archive", "make", "lazy_descent.py", "-o", "lazy.zip", "--faults", 3),
-            *("--store", "store", "--jobs", 0),
-        )
-        sys.modules.pop("lazy_descent", None)
-    assert done.exit_code == 0, done.output
-    assert "holds" in done.stdout
+    given = "lazy_descent.py", "-o", "lazy.zip", "--faults", 3
+    assert "holds" in archived(folder, {"lazy_descent.py": THEOREM}, *given).stdout
     (folder / "lazy_descent.py").rename(folder / "elsewhere.txt")
     return folder / "lazy.zip"
 

@@ -5,9 +5,12 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from command_line import SMALL
 from forged_archives import (
+    archived,
     change_run,
     checking,
     content,
@@ -23,7 +26,6 @@ from pfbench.archive.checker import _all_check_tasks
 from pfbench.archive.unpacking import list_changed_data, read_runs
 from pfbench.runs.storage.archive import open_archive
 
-SMALL = "robust-matrix-recovery[rows=12,columns=10,rank=1,density=0.5]"
 SPEC = f"""
 problems = "{SMALL}"
 algorithms = ["nfwu-svrg[batch=7,period=4,iterations=10,step=0.1]"]
@@ -37,14 +39,9 @@ measures = ["fw_gap"]
 def sweep(tmp_path_factory):
     """An archive of two runs."""
     folder = tmp_path_factory.mktemp("sweep")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        Path("s.toml").write_text(SPEC)
-        Path("less.toml").write_text(SPEC.replace("sfo=100000", "sfo=150"))
-        for name in ("s", "less"):
-            command = ("archive", "make", f"{name}.toml", "-o", f"{name}.zip", "--jobs", 0)
-            done = run(*command, "--store", "store")
-            assert done.exit_code == 0, done.output
+    for name, most in (("s", 100000), ("less", 150)):
+        text = SPEC.replace("sfo=100000", f"sfo={most}")
+        archived(folder, {f"{name}.toml": text}, f"{name}.toml", "-o", f"{name}.zip")
     return folder / "s.zip"
 
 
@@ -105,12 +102,9 @@ def test_forged_runs_are_seen_elsewhere_by_their_counts(sweep, tmp_path, runs, e
 
 
 def test_data_sets_that_are_not_the_same_here_are_named(monkeypatch, tmp_path):
-    from types import SimpleNamespace
-
-    from pfbench.archive import unpacking as check
-
     (tmp_path / "file").write_bytes(b"rows")
-    monkeypatch.setattr(check, "status", lambda name: SimpleNamespace(path=tmp_path / "file"))
+    there = SimpleNamespace(path=tmp_path / "file")
+    monkeypatch.setattr("pfbench.archive.unpacking.status", lambda name: there)
     changed = list_changed_data({"data": {"a9a": "0", "other": "1"}})
     assert changed == {"other": "unknown here", "a9a": "another version here"}
 
@@ -221,12 +215,10 @@ def test_a_file_with_an_origin_is_named_and_taken_from_a_folder(packed, tmp_path
 
 @pytest.mark.slow
 def test_what_an_archive_cannot_have_is_refused_by_name(packed, tmp_path_factory, monkeypatch):
-    from pfbench.archive import contents
-
     away = tmp_path_factory.mktemp("data") / "cancer.csv"
     away.write_text("1,2\n3,4\n")
     assert f"the code reads {away}" in packed(file=f"{str(away)!r}").stderr
     assert not Path("a.zip").exists()
     assert "declared in `files`" in packed(declared='files = ("other.csv",)').stderr
-    monkeypatch.setattr(contents, "MOST_OF_FILE", 10)
+    monkeypatch.setattr("pfbench.archive.contents.MOST_OF_FILE", 10)
     assert "name its source" in packed().stderr
