@@ -60,7 +60,7 @@ def mine(ask, x, rng):
 
 def asked():
     """Return every input with its kind and the words that its answer must have."""
-    commands = {shlex.join(words): says for words, says in COMMANDS.values()} | OWN
+    commands = {shlex.join(words): says for words, says in COMMANDS.items()} | OWN
     kinds = {"command": commands, "failing": FAILING, "python": PYTHON, "method": METHODS}
     return [(kind, given, says) for kind, held in kinds.items() for given, says in held.items()]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from chain_reference import chain_gradient, chain_value
 
+from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.base import Algorithm
 from pfbench.base.state import State
 from pfbench.points import combine
@@ -105,6 +106,17 @@ class Walk(Own):
         return x
 
 
+class Heavy(ALGORITHMS["prox-gd"]):
+    """Gradient descent whose momentum depends on its iterations."""
+
+    def run(self, ask, x, rng):
+        before = x
+        for _ in range(self.iterations):
+            y = x + 0.5 * (x - before) / self.iterations
+            before, x = x, ask.prox(y, ask.gradient(y), self.step)
+            yield State(x, y)
+
+
 class Peeks(Walk):
     """Reads what the oracle hides, the direction that it would draw next, and moves towards it."""
 
@@ -120,6 +132,12 @@ class Draws(Walk):
 
     def at(self, ask, x, rng, t):
         return x * (1.0 - 1e-3 * rng.random())
+
+
+class SaysSo(Draws):
+    """Does so, and says it."""
+
+    deterministic = False
 
 
 class DrawsElsewhere(Walk):

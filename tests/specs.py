@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
+from command_line import SMALL
 
 from pfbench.runs.planning.spec import load_spec
 
@@ -20,3 +21,21 @@ def read(folder, text):
 
 def valid(text):
     return SCHEMA.is_valid(tomllib.loads(text))
+
+
+TUNED = f"""
+problems = ["{SMALL}", "{SMALL[:-1]},seed={{seed}}]"]
+algorithms = {{ SG = "nfwu-sg[batch={{b}},iterations=8,step=0.1]" }}
+seeds = [0, 1]
+targets = ["fw_gap=0.5", "fw_gap=0.1"]
+grid = {{ b = [5, 7] }}
+
+[tune]
+trials = 3
+seeds = [10, 11]
+
+[tune.methods.SG]
+selector = "nfwu-sg[batch={{b}},iterations={{t}},step={{step}}]"
+step = [0.1, 0.2]
+t = [8, 9]
+"""

@@ -28,11 +28,21 @@ def half(path, error):
         raise error
 
 
-@pytest.mark.parametrize("before", [None, b"old"])
+@pytest.fixture(params=[None, b"old"])
+def before(request, tmp_path):
+    """What a file has at first, if it is there."""
+    if request.param is not None:
+        (tmp_path / "file").write_bytes(request.param)
+    return request.param
+
+
+def assert_as_it_was(folder, before):
+    assert names(folder) == ([] if before is None else ["file"])
+    assert before is None or (folder / "file").read_bytes() == before
+
+
 def test_what_was_written_takes_the_place_of_the_file(tmp_path, before):
     path = tmp_path / "file"
-    if before is not None:
-        path.write_bytes(before)
     with atomic_write(path) as file:
         file.write(b"one ")
         file.write(b"two")
@@ -45,33 +55,25 @@ def test_what_was_written_takes_the_place_of_the_file(tmp_path, before):
 
 
 @pytest.mark.parametrize("error", [Full, ValueError, KeyboardInterrupt])
-@pytest.mark.parametrize("before", [None, b"old"])
 def test_a_block_that_fails_leaves_everything_as_it_was(tmp_path, error, before):
-    path = tmp_path / "file"
-    if before is not None:
-        path.write_bytes(before)
     with pytest.raises(error):
-        half(path, error)
-    assert (path.read_bytes() if path.exists() else None) == before
-    assert names(tmp_path) == ([] if before is None else ["file"])
+        half(tmp_path / "file", error)
+    assert_as_it_was(tmp_path, before)
 
 
 @pytest.mark.parametrize("where", ["flush", "replace"])
-def test_a_disk_that_fails_leaves_everything_as_it_was(tmp_path, monkeypatch, where):
+def test_a_disk_that_fails_leaves_everything_as_it_was(tmp_path, monkeypatch, before, where):
     def fail(*arguments):
         raise Full
 
-    path = tmp_path / "file"
-    path.write_bytes(b"old")
     with monkeypatch.context() as patch:
         if where == "flush":
             patch.setattr(os, "fsync", fail)
         else:
             patch.setattr(files.Path, "replace", fail)
-        with pytest.raises(Full), atomic_write(path) as file:
+        with pytest.raises(Full), atomic_write(tmp_path / "file") as file:
             file.write(b"new")
-    assert path.read_bytes() == b"old"
-    assert names(tmp_path) == ["file"]
+    assert_as_it_was(tmp_path, before)
 
 
 def test_it_is_on_the_disk_before_it_takes_the_name(tmp_path, monkeypatch):
@@ -133,17 +135,13 @@ def refusing(monkeypatch):
     return refuse
 
 
-@pytest.mark.parametrize("before", [None, b"old"])
 def test_a_file_that_can_be_written_is_left_as_it_is(tmp_path, before):
     path = tmp_path / "file"
     if before is not None:
-        path.write_bytes(before)
         os.utime(path, (1, 1))
     check_writable(path)
-    assert names(tmp_path) == ([] if before is None else ["file"])
-    if before is not None:
-        assert path.read_bytes() == before
-        assert path.stat().st_mtime == 1
+    assert_as_it_was(tmp_path, before)
+    assert before is None or path.stat().st_mtime == 1
 
 
 @pytest.mark.parametrize("inside", ["", "new", "new/deeper"])

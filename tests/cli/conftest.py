@@ -58,12 +58,13 @@ def interrupted_at(folder, monkeypatch):
 
 @pytest.fixture(scope="session")
 def conforms():
-    """Check a value against one of the published schemas."""
+    """Check a value against one of the published schemas, and return it."""
 
     def check(value, name):
         schema = json.loads((Path(str(files("pfbench.cli"))) / "schemas" / name).read_text())
         jsonschema.Draft202012Validator.check_schema(schema)
         jsonschema.validate(value, schema, cls=jsonschema.Draft202012Validator)
+        return value
 
     return check
 
@@ -75,8 +76,6 @@ def written(pfbench, conforms):
     def run(*arguments, status=0, schema="verify.json"):
         outcome = pfbench(*arguments, "--json", "out.json")
         assert outcome.status == status, outcome.err
-        content = json.loads(Path("out.json").read_text())
-        conforms(content, schema)
-        return outcome, content
+        return outcome, conforms(json.loads(Path("out.json").read_text()), schema)
 
     return run

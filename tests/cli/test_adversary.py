@@ -10,54 +10,10 @@ from pfbench.resisting.certificate import _digest
 
 OPEN_LOOP = "frank-wolfe[step=open-loop]"
 
-METHOD = """
-from dataclasses import dataclass
-
-from pfbench.algorithms.base import Algorithm
-from pfbench.base.state import State
-from pfbench.points import combine
-
-class Plain:
-    name, requires, deterministic = "plain", frozenset({"gradient", "lo"}), True
-    output = "last"
-
-    def __init__(self, iterations=10, step=0.1):
-        self.iterations, self.step = iterations, step
-
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            x = combine(x, ask.lo(ask.gradient(x)), self.step)
-            yield State(x)
-
-@dataclass(frozen=True, kw_only=True)
-class Halves(Algorithm):
-    name, requires, deterministic = "halves", Plain.requires, True
-    iterations: int
-    step: float = 0.5
-    run = Plain.run
-
-class Draws(Halves):
-    def run(self, ask, x, rng):
-        for state in super().run(ask, x, rng):
-            yield State(state.x * rng.random())
-
-class Random(Draws):
-    deterministic = False
-"""
-
-
-@pytest.fixture
-def method(folder):
-    """A user's own module in the current folder, under a name of its own."""
-    name = f"own_{abs(hash(str(folder)))}"
-    (folder / f"{name}.py").write_text(METHOD)
-    return name
-
 
 def test_the_json_conforms_and_has_the_fields_of_the_design(pfbench, conforms):
     done = pfbench("adversary", "-a", OPEN_LOOP, "--horizon", 12, "--dimension", 30, "--json")
-    found = done.json
-    conforms(found, "adversary.json")
+    found = conforms(done.json, "adversary.json")
     assert found["horizon"] == 12
     assert found["dimension"] == 30
     assert found["claimed_gap_over_diameter"] == 0.04
@@ -71,8 +27,7 @@ def test_the_json_conforms_and_has_the_fields_of_the_design(pfbench, conforms):
 
 def test_several_algorithms_are_an_array_and_a_table(pfbench, conforms):
     arguments = ("adversary", "-a", OPEN_LOOP, "-a", "projected-gradient", "--horizon", 6)
-    found = pfbench(*arguments, "--json").json
-    conforms(found, "adversary.json")
+    found = conforms(pfbench(*arguments, "--json").json, "adversary.json")
     assert [one["certified_for"] for one in found] == ["lo", "gradient"]
     done = pfbench(*arguments)
     assert done.status == 0
@@ -92,8 +47,7 @@ def test_a_file_is_written_and_checked_by_another_process(pfbench, conforms, fol
     arguments = ("adversary", "-a", "frank-wolfe", "--horizon", 6, "--seed", 3, "-o", "fw.json")
     made = pfbench(*arguments, "--json").json
     assert sorted(path.name for path in folder.glob("fw*")) == ["fw.json", "fw.transcript.npz"]
-    stored = json.loads((folder / "fw.json").read_text())
-    conforms(stored, "adversary.json")
+    stored = conforms(json.loads((folder / "fw.json").read_text()), "adversary.json")
     assert {**made, "schema": 1}.items() <= stored.items()
     other = subprocess.run(
         [sys.executable, "-m", "pfbench", "adversary", "--check", "fw.json", "--json"],
@@ -111,8 +65,8 @@ def test_an_edited_certificate_is_refused(pfbench, folder):
     assert "was edited" in pfbench("adversary", "--check", "c.json").refusal
 
 
-def test_an_own_algorithm_is_named_before_it_is_imported(pfbench, method):
-    name = f"{method}:Halves"
+def test_an_own_algorithm_is_named_before_it_is_imported(pfbench):
+    name = "contenders:Walk"
     done = pfbench("adversary", "-a", name, "--horizon", 5, "-o", "own.json", "--json")
     assert done.json["certified_for"] == "lo"
     assert done.json["algorithm"].startswith(f"{name}[")
@@ -123,12 +77,11 @@ def test_an_own_algorithm_is_named_before_it_is_imported(pfbench, method):
     assert checked.err.splitlines()[0] == f"importing {name}[iterations=5]"
 
 
-def test_a_fixed_seed_makes_a_randomised_algorithm_deterministic(pfbench, method, conforms, folder):
+def test_a_fixed_seed_makes_a_randomised_algorithm_deterministic(pfbench, conforms, folder):
     """What is drawn is that of the seed: again the same bits, and of another seed others."""
-    name = f"{method}:Random"
+    name = "contenders:SaysSo"
     asked = ("adversary", "-a", name, "--horizon", 5, "--json")
-    first = pfbench(*asked, "--fixed-seed", 3, "-o", "fixed.json").json
-    conforms(first, "adversary.json")
+    first = conforms(pfbench(*asked, "--fixed-seed", 3, "-o", "fixed.json").json, "adversary.json")
     assert (first["certified"], first["fixed_seed"], first["findings"]) == (True, 3, [])
     assert pfbench(*asked, "--fixed-seed", 3).json == first
     assert pfbench("adversary", "--check", "fixed.json", "--json").json == first
@@ -139,9 +92,9 @@ def test_a_fixed_seed_makes_a_randomised_algorithm_deterministic(pfbench, method
     assert "fixed by seed 3: nothing is certified for its mean over seeds" in told
 
 
-def test_a_certificate_of_one_seed_is_not_one_of_another(pfbench, method, folder):
+def test_a_certificate_of_one_seed_is_not_one_of_another(pfbench, folder):
     """A planted fault: the seed in the file is changed, and with it the file's digest."""
-    name = f"{method}:Random"
+    name = "contenders:SaysSo"
     pfbench("adversary", "-a", name, "--horizon", 5, "--fixed-seed", 3, "-o", "fixed.json")
     content = json.loads((folder / "fixed.json").read_text()) | {"fixed_seed": 4}
     content["digest"] = _digest(content)
@@ -151,21 +104,22 @@ def test_a_certificate_of_one_seed_is_not_one_of_another(pfbench, method, folder
     assert "check (ii) fails" in checked.json["findings"][0]
 
 
-def test_two_plain_algorithms_of_one_class_do_not_share_a_certificate(pfbench, method):
-    for inside, calls in (("iterations=10,step=0.1", 10), ("iterations=3,step=0.9", 3)):
-        done = pfbench("adversary", "-a", f"{method}:Plain[{inside}]", "--horizon", 5, "--json")
-        assert done.json["algorithm"] == f"{method}:Plain[{inside}]"
+def test_two_plain_algorithms_of_one_class_do_not_share_a_certificate(pfbench):
+    for calls in (10, 3):
+        plain = f"own_styles:Golden[iterations={calls},step=open-loop]"
+        done = pfbench("adversary", "-a", plain, "--horizon", 5, "--json")
+        assert done.json["algorithm"] == plain
         assert done.json["counts"]["lo"] == calls
     assert len(pfbench("store", "list", "--kind", "certificate", "--json").json) == 2
 
 
-def test_what_is_not_certified_ends_with_1_and_says_why(pfbench, method, conforms):
-    arguments = ("adversary", "-a", f"{method}:Draws", "--horizon", 5)
+def test_what_is_not_certified_ends_with_1_and_says_why(pfbench, conforms):
+    arguments = ("adversary", "-a", "contenders:Draws", "--horizon", 5)
     done = pfbench(*arguments, "-o", "no.json", "--json")
     assert done.status == 1
-    conforms(done.json, "adversary.json")
-    assert (done.json["certified"], done.json["certified_for"]) == (False, None)
-    assert "the algorithm is random" in done.json["findings"][0]
+    found = conforms(done.json, "adversary.json")
+    assert (found["certified"], found["certified_for"]) == (False, None)
+    assert "the algorithm is random" in found["findings"][0]
     shown = pfbench(*arguments)
     assert shown.status == 1
     assert "the algorithm is random" in shown.out
@@ -212,8 +166,7 @@ def test_a_certificate_that_the_store_has_is_not_made_again(pfbench, conforms, m
     asked = ("adversary", "-a", "frank-wolfe[step=open-loop]", "--horizon", 6)
     first = pfbench(*asked)
     assert first.err.endswith("1 certificate (1 run, 0 cached)\n")
-    described = pfbench(*asked, "--json").json
-    conforms(described, "adversary.json")
+    described = conforms(pfbench(*asked, "--json").json, "adversary.json")
     with monkeypatch.context() as patch:
         patch.setattr("pfbench.resisting.certify", pytest.fail)
         second = pfbench(*asked)

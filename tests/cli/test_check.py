@@ -22,8 +22,7 @@ OWN = "own_things:Quadratic[rows=7]"
 def test_what_is_right_passes(pfbench, conforms, arguments, kind):
     outcome = pfbench("check", *arguments, "--json")
     assert outcome.status == 0, outcome.out
-    found = outcome.json
-    conforms(found, "check.json")
+    found = conforms(outcome.json, "check.json")
     assert (found["name"], found["kind"], found["passed"]) == (arguments[0], kind, True)
     assert all(one["expected"] is None for one in found["findings"])
 
@@ -59,7 +58,7 @@ def test_a_failure_is_told_whole(pfbench, folder, conforms):
         assert words in failure
     assert failure.endswith("Look at my_sets.py:7 (Wrong.lo).")
     outcome = pfbench("check", "my_sets.py:Wrong", "--json")
-    conforms(outcome.json, "check.json")
-    assert (outcome.status, outcome.json["passed"]) == (1, False)
-    one = next(one for one in outcome.json["findings"] if one["check"] == "lo minimises")
+    found = conforms(outcome.json, "check.json")
+    assert (outcome.status, found["passed"]) == (1, False)
+    one = next(one for one in found["findings"] if one["check"] == "lo minimises")
     assert one["locations"] == ["my_sets.py:7 (Wrong.lo)"]

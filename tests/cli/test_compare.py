@@ -87,9 +87,8 @@ def results(pfbench, pages, conforms):
     """Compare, and return what programs read, and the results as CSV."""
 
     def compared(method, *more):
-        outcome = compare(pfbench, method, "--json", *more)
-        conforms(outcome.json, "compare.json")
-        return outcome.json, results_csv(pages[-1].parts[0].comparisons).splitlines()
+        found = conforms(compare(pfbench, method, "--json", *more).json, "compare.json")
+        return found, results_csv(pages[-1].parts[0].comparisons).splitlines()
 
     return compared
 
@@ -167,8 +166,10 @@ def test_all_is_compared_by_a_stated_price(results, archived):
 def test_the_grids_of_all_and_of_mine_are_shown_and_nothing_is_run(pfbench, suite, conforms):
     text = pfbench("compare", "mine:Steps", "--grid", "--suite", "suite.toml").out
     assert "is extended once by one value" in text
-    found = pfbench("compare", "mine:Steps", "--grid", "--suite", "suite.toml", "--json").json
-    conforms(found, "compare.json")
+    found = conforms(
+        pfbench("compare", "mine:Steps", "--grid", "--suite", "suite.toml", "--json").json,
+        "compare.json",
+    )
     grids = {one["algorithm"]: (one["grid"], one["trials"]) for one in found["grids"]}
     assert grids == {label: ({"step": [0.3, 0.1]}, 2) for label in ("sfw, tuned", "Steps, tuned")}
     assert stored_runs(suite.parent) == 0

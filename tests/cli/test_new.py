@@ -14,7 +14,7 @@ from pfbench.cli import new
 
 KINDS = [kind for kind, item in new.KINDS.items() if "folder" not in item]
 LONG = ("compare", "run", "report", "check", "verify", "archive", "faults")
-"""Commands that the written tests or test_skill.py make in their own way, or that take long."""
+"""Commands that the written tests or test_docs.py make in their own way, or that take long."""
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def written(pfbench, folder):
 @pytest.mark.slow
 @pytest.mark.usefixtures("in_this_process")
 def test_the_tests_that_are_written_pass(written):
-    # Claims like those of my_claim.py are verified by test_skill.py.
+    # Claims like those of my_claim.py are verified by test_docs.py.
     printed = run_pytest(written, "-q", "-k", "not no_claim", ".")
     assert "22 passed, 1 deselected" in printed
 

@@ -35,8 +35,7 @@ def test_solve(pfbench, conforms):
         f"importing {OWN[3]}",
         "importing own_things:distance_to_best",
     ]
-    found = outcome.json
-    conforms(found, "solve.json")
+    found = conforms(outcome.json, "solve.json")
     assert (found["problem"], found["algorithm"]) == (OWN[1], OWN[3])
     assert (found["counts"]["fo"], found["counts"]["sfo"]) == (4, 4 * 7)
     assert found["final"]["distance_to_best"] == pytest.approx(np.linalg.norm(MEAN) / 16)
@@ -86,8 +85,7 @@ def test_a_sweep_of_own_things(pfbench, conforms, folder):
             "pfbench: importing own_things:made, which own.toml names.",
         ],
     )
-    found = outcome.json
-    conforms(found, "run.json")
+    found = conforms(outcome.json, "run.json")
     assert found["statuses"] == {"finished": 8}
     for one in found["runs"]:
         easy, hard = one["targets"]

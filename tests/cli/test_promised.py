@@ -74,12 +74,11 @@ SMALL = "log-cosh[source=synthetic,rows=30,columns=4,set=l2,radius=1]"
 @pytest.mark.parametrize("name", ["frank-wolfe", "nfwu-sg", "prox-gd", "prox-svrg"])
 def test_it_stands_beside_what_was_measured(pfbench, conforms, name):
     given = ("solve", "-p", SMALL, "-a", f"{name}[epsilon=0.5]")
-    outcome = pfbench(*given, "--json")
-    conforms(outcome.json, "solve.json")
-    found, promise = outcome.json["guarantee"], ALGORITHMS[name].guarantee
+    run = conforms(pfbench(*given, "--json").json, "solve.json")
+    found, promise = run["guarantee"], ALGORITHMS[name].guarantee
     problem = pf.problem("log-cosh", source="synthetic", rows=30, columns=4, set="l2", radius=1)
     assert found["bound"] == promise.bound(0.5, problem.constants(problem.start()))
-    value = outcome.json["final"][promise.measure]
+    value = run["final"][promise.measure]
     assert found["measured"] == pytest.approx(value**promise.power)
     assert found["full_schedule"]
     text = " ".join(pfbench(*given).out.split())

@@ -42,10 +42,9 @@ def test_selectors_in_the_output_give_the_same_run_again(pfbench):
 
 
 def test_repeat_gives_an_array_of_the_single_runs(pfbench, conforms):
-    outcome = solve(pfbench, "--seed", 5, "--repeat", 3, "--json")
-    conforms(outcome.json, "solve.json")
+    runs = conforms(solve(pfbench, "--seed", 5, "--repeat", 3, "--json").json, "solve.json")
     alone = [solve(pfbench, "--seed", seed, "--json").json for seed in (5, 6, 7)]
-    assert [timeless(run) for run in outcome.json] == [timeless(run) for run in alone]
+    assert [timeless(run) for run in runs] == [timeless(run) for run in alone]
     assert len({run["final"]["value"] for run in alone}) == 3
     assert len(solve(pfbench, "--repeat", 1, "--json").json) == 1
 
@@ -206,9 +205,8 @@ UNMET = "the theory assumes convex: not known for this problem"
 
 def test_what_is_not_met_is_in_every_result(pfbench, conforms):
     given = {"problem": NON_CONVEX, "algorithm": KATYUSHA}
-    outcome = solve(pfbench, "--json", **given)
-    conforms(outcome.json, "solve.json")
-    assert outcome.json["unmet_assumptions"] == ["convex"]
+    run = conforms(solve(pfbench, "--json", **given).json, "solve.json")
+    assert run["unmet_assumptions"] == ["convex"]
     assert solve(pfbench, "--dry-run", "--json", **given).json["unmet_assumptions"] == ["convex"]
     for options in ((), ("--repeat", 2), ("--dry-run",)):
         assert " ".join(solve(pfbench, *options, **given).out.split()).count(UNMET) == 1

@@ -33,8 +33,7 @@ def store(folder):
 
 
 def test_list_shows_every_entry(pfbench, store, conforms):
-    rows = pfbench("store", "list", "--json").json
-    conforms(rows, "store.json")
+    rows = conforms(pfbench("store", "list", "--json").json, "store.json")
     assert len(rows) == 7
     text = pfbench("store", "list").out
     for row in rows:
@@ -108,9 +107,8 @@ def test_check_reports_and_repairs(pfbench, store, conforms):
     change(store, key_of("late"))
     for repair in ([], ["--repair"]):
         outcome = pfbench("store", "check", "--json", *repair)
-        conforms(outcome.json, "store.json")
         assert outcome.status == 1
-        (damage,) = outcome.json["damaged"]
+        (damage,) = conforms(outcome.json, "store.json")["damaged"]
         assert (damage["key"], damage["reason"]) == (key_of("late"), "wrong content")
         assert (damage["quarantined"] is None) == (not repair)
         assert key_of("late") in outcome.err
@@ -121,8 +119,7 @@ def test_check_reports_and_repairs(pfbench, store, conforms):
 def test_gc(pfbench, store, conforms):
     note = {"source": source_note(frozenset({"pfbench.runs.loop.run"}), "0" * 64)}
     store.put(key_of("old"), made_run(), ENVIRONMENT, note)
-    dry = pfbench("store", "gc", "--dry-run", "--json").json
-    conforms(dry, "store.json")
+    dry = conforms(pfbench("store", "gc", "--dry-run", "--json").json, "store.json")
     assert dry["outdated"] == [key_of("old")]
     assert key_of("old") in [*store.keys()]
     text = pfbench("store", "gc", "--dry-run").out
@@ -135,17 +132,17 @@ def test_gc(pfbench, store, conforms):
 
 
 def test_merge(pfbench, store, folder, conforms):
-    done = pfbench("store", "merge", ".pfbench/store", "--store", "new", "--json").json
-    conforms(done, "store.json")
+    done = conforms(
+        pfbench("store", "merge", ".pfbench/store", "--store", "new", "--json").json, "store.json"
+    )
     assert (done["added"], done["identical"], done["refused"]) == (7, 0, [])
     assert "0 copied, 7 present before, 0 refused" in (
         pfbench("store", "merge", ".pfbench/store", "--store", "new").out
     )
     Store(folder / "new").put(key_of("late"), made_run(iterations=99), ENVIRONMENT)
     outcome = pfbench("store", "merge", ".pfbench/store", "--store", "new", "--json")
-    conforms(outcome.json, "store.json")
     assert outcome.status == 1
-    assert outcome.json["refused"][0]["key"] == key_of("late")
+    assert conforms(outcome.json, "store.json")["refused"][0]["key"] == key_of("late")
     assert f"run {key_of('late')} is refused: its" in outcome.err
     assert Store(folder / "new").get(key_of("late")).run.iterations == 99
 
@@ -184,8 +181,9 @@ def test_listing_and_reading_load_neither_pyarrow_nor_numba(store):
 
 
 def test_forget(pfbench, store, conforms):
-    dry = pfbench("store", "forget", "--status", "timeout", "--dry-run", "--json").json
-    conforms(dry, "store.json")
+    dry = conforms(
+        pfbench("store", "forget", "--status", "timeout", "--dry-run", "--json").json, "store.json"
+    )
     assert dry["removed"] == [key_of("late")]
     assert len(store.rows()) == 7
     assert (
@@ -212,8 +210,8 @@ def test_an_old_store_is_imported(pfbench, old, folder, conforms):
     before = sorted(old.rglob("*"))
     assert "pfbench store import" in pfbench("store", "list", "--store", old).refusal
     done = pfbench("store", "import", old, "--store", "new", "--json")
-    conforms(done.json, "store.json")
-    assert (done.status, done.json["added"], done.json["damaged"]) == (0, 10, [])
+    found = conforms(done.json, "store.json")
+    assert (done.status, found["added"], found["damaged"]) == (0, 10, [])
     store = Store(folder / "new")
     for seed in range(8):
         entry = store.get(key_of(seed))
@@ -283,8 +281,7 @@ def test_a_table_of_what_changed(pfbench, stores):
 
 
 def test_json(pfbench, stores, conforms):
-    found = pfbench("report", "--compare", "a", "b", "--json").json
-    conforms(found, "changes.json")
+    found = conforms(pfbench("report", "--compare", "a", "b", "--json").json, "changes.json")
     assert (found["identical"], found["changed"]) == (1, 1)
     assert found["changes"][0]["field"] == "lo"
 

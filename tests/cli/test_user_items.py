@@ -18,7 +18,7 @@ from pfbench.base.state import State
 from pfbench.estimators import SPIDERG
 from pfbench.points import combine
 from pfbench.problems import FiniteSum
-from pfbench.sets import L2Ball
+from pfbench.sets import L1Ball, L2Ball
 from pfbench.sets.body import VectorConvexBody
 from pfbench.sets.penalties import NormPenalty
 
@@ -48,36 +48,17 @@ class Steps(Algorithm):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diamond(VectorConvexBody):
+class Diamond(L1Ball):
     """The l1 ball."""
 
     name = "diamond"
     source = "nowhere"
 
-    d: int
-    radius: float = positive(1.0, "radius")
     how: str = parameter("plain", "a text")
 
     def __post_init__(self):
         if self.radius <= 0 or self.how == 7:
             raise ValueError(self)
-
-    @property
-    def diameter(self):
-        return 2.0 * self.radius
-
-    def lo(self, g):
-        k = int(np.argmax(np.abs(g)))
-        return self._fill_vector(k, -math.copysign(self.radius, g[k]))
-
-    def contains(self, x, tolerance=1e-9):
-        return float(np.abs(x).sum()) <= self.radius * (1 + tolerance)
-
-    def random_vertex(self, rng):
-        return self._fill_vector(int(rng.integers(self.d)), self.radius)
-
-    def start(self):
-        return np.zeros(self.d)
 
 
 class Plain(VectorConvexBody):

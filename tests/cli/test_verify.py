@@ -197,8 +197,7 @@ def test_worst_cases_are_verdicts(pfbench, conforms):
     arguments = ("worst-case", "prox-gd", "--jobs", 0, "--json", "-")
     first, second = (pfbench(*arguments) for _ in range(2))
     assert first.status == 0
-    conforms(first.json, "verify.json")
-    (row,) = first.json["results"]
+    (row,) = conforms(first.json, "verify.json")["results"]
     assert (row["claim"], row["kind"], row["verdict"]) == ("prox-gd", "computed", "within-10")
     assert second.json == first.json
 
@@ -232,8 +231,7 @@ def test_the_lost_are_told_from_what_is_no_longer_shown(monkeypatch, tmp_path, c
     assert f"erratum {names[1]} could not be examined: timeout: {reason}." in words
     assert f"erratum {names[2]} is not reproduced by its evidence." in words
     assert [told.out.count(word) for word in ("NOT EXAMINED", "NOT SHOWN")] == [1, 1]
-    content = json.loads((tmp_path / "out.json").read_text())
-    conforms(content, "verify.json")
+    content = conforms(json.loads((tmp_path / "out.json").read_text()), "verify.json")
     assert content["findings"][1]["evidence"] == {"shown": False, "lost": f"timeout: {reason}"}
 
 
@@ -286,8 +284,7 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder):
     found = pfbench("worst-case", method, "--json", "own_down.json")
     assert found.status == 0
     assert "over functions, L = 1, f(x_0) - min f <= 0.5, on the whole space" in found.out
-    content = json.loads((folder / "own_down.json").read_text())
-    conforms(content, "worst-case.json")
+    content = conforms(json.loads((folder / "own_down.json").read_text()), "worst-case.json")
     assert [one["steps"] for one in content["worst_cases"]] == [1, 2, 3, 4]
     worst = content["worst_cases"][2]["worst_case"]
     place = "pfbench.verification.worst_case.worst_function:WorstFunction"

@@ -72,8 +72,7 @@ def test_they_are_listed_and_explained_like_ours(pfbench):
 
 def test_planted_and_generated_faults_of_their_method(pfbench, conforms):
     arguments = ("--max-faults", 6, "--jobs", 0, "--json", "-")
-    content = pfbench("faults", "mine.py", *arguments).json
-    conforms(content, "verify.json")
+    content = conforms(pfbench("faults", "mine.py", *arguments).json, "verify.json")
     (planted,) = content["mutants"]
     assert planted["caught_by"] == planted["expected_claims"] == ["descent-count"]
     assert {one["method"] for one in content["generated"]} == {"descent"}

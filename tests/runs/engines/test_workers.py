@@ -5,10 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE
 
 import psutil
 import pytest
@@ -112,6 +112,34 @@ def test_workers_are_kept_from_one_call_to_the_next_until_the_engine_is_closed()
     assert not psutil.pid_exists(last.value)
 
 
+@pytest.fixture
+def program(tmp_path):
+    """Start a program, which may import these tests."""
+
+    def start(text, **options):
+        (tmp_path / "program.py").write_text(text)
+        folders = (str(Path(__file__).parent), *filter(None, sys.path))
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(folders)}
+        command = [sys.executable, str(tmp_path / "program.py")]
+        return subprocess.Popen(command, cwd=tmp_path, text=True, env=environment, **options)
+
+    return start
+
+
+def tell_and_hang():
+    Path("pid").write_text(f"{os.getpid()} ")
+    hang()
+
+
+HANGING = """
+from test_workers import {task}
+from pfbench.runs.engines.workers import Task, run_tasks
+
+if __name__ == "__main__":
+    print([result.status for result in run_tasks([Task({task}, (), {seconds})], 1)])
+"""
+
+
 def lost_at_first(marks, times):
     """Is killed from outside the first times."""
     for k in range(times):
@@ -134,31 +162,8 @@ def test_what_was_lost_is_begun_again_and_counted(tmp_path, times, status):
 
 
 @pytest.mark.faults
-def test_workers_end_with_their_parent(tmp_path):
-    (tmp_path / "hanging.py").write_text(
-        textwrap.dedent(
-            """
-            import os, time
-
-            def tell_and_hang():
-                with open("pid", "w") as file:
-                    file.write(str(os.getpid()) + " ")
-                time.sleep(3600)
-            """
-        )
-    )
-    program = tmp_path / "program.py"
-    program.write_text(
-        textwrap.dedent(
-            """
-            from hanging import tell_and_hang
-            from pfbench.runs.engines.workers import Task, run_tasks
-
-            list(run_tasks([Task(tell_and_hang, ())], 1))
-            """
-        )
-    )
-    parent = subprocess.Popen([sys.executable, str(program)], cwd=tmp_path)
+def test_workers_end_with_their_parent(program, tmp_path):
+    parent = program(HANGING.format(task="tell_and_hang", seconds=3600))
     told, until = tmp_path / "pid", time.monotonic() + 60.0
     while not (told.exists() and told.read_text().endswith(" ")) and time.monotonic() < until:
         time.sleep(0.05)
@@ -169,52 +174,31 @@ def test_workers_end_with_their_parent(tmp_path):
 
 
 @pytest.mark.faults
-def test_a_killed_worker_leaves_nothing_behind(tmp_path):
+def test_a_killed_worker_leaves_nothing_behind(program):
     """The standard error of the whole program stays empty."""
-    (tmp_path / "tasks.py").write_text("import time\n\ndef hang():\n    time.sleep(3600)\n")
-    program = tmp_path / "program.py"
-    program.write_text(
-        textwrap.dedent(
-            """
-            from tasks import hang
-            from pfbench.runs.engines.workers import Task, run_tasks
-
-            if __name__ == "__main__":
-                print([result.status for result in run_tasks([Task(hang, (), 0.5)], 1)])
-            """
-        )
-    )
-    ended = subprocess.run(
-        [sys.executable, str(program)], capture_output=True, text=True, check=False
-    )
-    assert ended.stdout == "['timeout']\n"
-    assert ended.stderr == ""
+    ended = program(HANGING.format(task="hang", seconds=0.5), stdout=PIPE, stderr=PIPE)
+    assert ended.communicate(timeout=120) == ("['timeout']\n", "")
 
 
-def test_a_program_without_a_guard_starts_once(tmp_path):
+UNGUARDED = """
+import math
+from pfbench.runs.engines.workers import Task, run_tasks
+
+print("begun")
+
+def mine():
+    return 1
+
+for result in run_tasks([Task(math.sqrt, (16.0,)), Task(mine, ())], 1):
+    print(result.status, result.value, result.reason)
+"""
+
+
+def test_a_program_without_a_guard_starts_once(program):
     """What it defines itself is out of a worker's reach, and is told so."""
-    program = tmp_path / "program.py"
-    program.write_text(
-        textwrap.dedent(
-            """
-            import math
-            from pfbench.runs.engines.workers import Task, run_tasks
-
-            print("begun")
-
-            def mine():
-                return 1
-
-            for result in run_tasks([Task(math.sqrt, (16.0,)), Task(mine, ())], 1):
-                print(result.status, result.value, result.reason)
-            """
-        )
-    )
-    ended = subprocess.run(
-        [sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=True
-    )
-    begun, first, second = ended.stdout.splitlines()
-    assert (begun, first.strip(), ended.stderr) == ("begun", "done 4.0", "")
+    out, err = program(UNGUARDED, stdout=PIPE, stderr=PIPE).communicate(timeout=120)
+    begun, first, second = out.splitlines()
+    assert (begun, first.strip(), err) == ("begun", "done 4.0", "")
     assert second.startswith("error None the task cannot be read by a worker: Can't get attribute")
 
 

@@ -1,9 +1,7 @@
 """Measuring changes nothing; the trace's rows are the iterates with the counts that they cost."""
 
 import numpy as np
-import own_things
 import pytest
-from helpers import tiny_recovery
 
 import pfbench as pf
 from pfbench.algorithms import algorithm
@@ -111,16 +109,6 @@ def test_same_seed_same_bits_and_another_seed_in_between_does_not_matter(problem
     assert rows(first, columns) == rows(again, columns)
     if chosen.name != "frank-wolfe":
         assert bits(first.x) != bits(other.x)
-
-
-def test_a_measure_that_spoils_or_moves_its_own_copy_changes_nothing(dense, walk):
-    svrg = algorithm("nfwu-svrg", **EPOCH)
-    for problem, chosen, measure in (
-        (dense, walk(), own_things.spoils),
-        (tiny_recovery(), svrg, own_things.wanders),
-    ):
-        silent = solve(problem, chosen, seed=3)
-        assert told(solve(problem, chosen, seed=3, measures={"own": measure})) == told(silent)
 
 
 # --- rows -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from command_line import SMALL
 from hypothesis import given
 from hypothesis import strategies as st
-from specs import read, valid
+from specs import TUNED, read, valid
 from stored import made_run
 
 from pfbench.base.counts import COUNTED, Budget
@@ -292,104 +292,115 @@ def test_the_published_schema_takes_every_report():
     assert valid(STUDIES)
 
 
-# The last is whether the JSON schema can say it, too, or None.
-@pytest.mark.parametrize(
-    ("spec", "old", "new", "says", "schema"),
-    [
-        (WHOLE, 'name = "whole"', "name = 3", "name = 3 must be a string", True),
-        (WHOLE, 'name = "whole"', "nmae = 3", "did you mean 'name'?", True),
-        (WHOLE, "seeds = [3, 1]", "seeds = [3, -1]", "seeds[1]=-1 must be at least 0", True),
-        (WHOLE, "seeds = [3, 1]", "seeds = [3, 3]", "must be a list of different seeds", True),
-        (WHOLE, "seeds = [3, 1]", "seeds = 0", "seeds=0 must be at least 1", True),
-        (WHOLE, "seeds = [3, 1]", "seeds = true", "seeds=True must be an integer", True),
-        (WHOLE, "FW = ", "SG2 = 3 # ", "algorithms.SG2 = 3 must be a string", True),
+WRONG = {
+    WHOLE: (
+        ('name = "whole"', "name = 3", "name = 3 must be a string", True),
+        ('name = "whole"', "nmae = 3", "did you mean 'name'?", True),
+        ("seeds = [3, 1]", "seeds = [3, -1]", "seeds[1]=-1 must be at least 0", True),
+        ("seeds = [3, 1]", "seeds = [3, 3]", "must be a list of different seeds", True),
+        ("seeds = [3, 1]", "seeds = 0", "seeds=0 must be at least 1", True),
+        ("seeds = [3, 1]", "seeds = true", "seeds=True must be an integer", True),
+        ("FW = ", "SG2 = 3 # ", "algorithms.SG2 = 3 must be a string", True),
+        ('"frank-wolfe[iterations=3]"', '"  "', "algorithms.FW = '  ' must be a string", True),
+        ('["objective", "fw_gap"]', '["value", "value"]', "'value' appears twice", True),
+        ('["objective", "fw_gap"]', "[]", "measures is empty", True),
+        ("[5, 7]", "5", "grid.batch = 5 must be a list", True),
+        ("[5, 7]", "[5, []]", "grid.batch[1] = [] must be a number or text", True),
+        ("batch = [5, 7]", "bach = [5, 7]", "names {batch}, for which the grid has no", False),
+        ("batch = [5, 7]", "batch = [5]\nextra = [1]", "grid.extra is used nowhere", False),
+        ("batch = [5, 7]", "batch = [5]\nseed = [1]", "grid.seed: the name must be", True),
         (
-            WHOLE,
-            '"frank-wolfe[iterations=3]"',
-            '"  "',
-            "algorithms.FW = '  ' must be a string",
-            True,
-        ),
-        (WHOLE, '["objective", "fw_gap"]', '["value", "value"]', "'value' appears twice", True),
-        (WHOLE, '["objective", "fw_gap"]', "[]", "measures is empty", True),
-        (WHOLE, "[5, 7]", "5", "grid.batch = 5 must be a list", True),
-        (WHOLE, "[5, 7]", "[5, []]", "grid.batch[1] = [] must be a number or text", True),
-        (
-            WHOLE,
-            "batch = [5, 7]",
-            "bach = [5, 7]",
-            "names {batch}, for which the grid has no",
-            False,
-        ),
-        (WHOLE, "batch = [5, 7]", "batch = [5]\nextra = [1]", "grid.extra is used nowhere", False),
-        (WHOLE, "batch = [5, 7]", "batch = [5]\nseed = [1]", "grid.seed: the name must be", True),
-        (
-            WHOLE,
             '"fw_gap=0.1"',
             '"fw_gap"',
             "targets[0] = 'fw_gap' is wrong: cannot read the target",
             False,
         ),
-        (WHOLE, '"fw_gap=0.1"', '"value=0.1"', "must all have the same measure", False),
-        (WHOLE, "sfo={calls}", "sfo=-{calls}", "budget = 'sfo=-100'", False),
-        (WHOLE, "sfo={calls}", "sgo={calls}", "did you mean", False),
-        (WHOLE, 'every = "{batch}"', 'every = "{batch}.5"', "every = '5.5' must be a whole", False),
-        (WHOLE, 'every = "{batch}"', "every = 0", "every=0 must be at least 1", True),
-        (WHOLE, "time_limit = 2.5", "time_limit = 0", "time_limit=0 must be greater than 0", True),
-        (
-            WHOLE,
-            "memory_limit = 0.5",
-            'memory_limit = "1"',
-            "memory_limit='1' must be a number",
-            True,
-        ),
-        (WHOLE, "iterations=3]", "iterations=3", "cannot read", False),
-        (WHOLE, "{batch},", "{batch,", "has wrong braces", False),
-        (WHOLE, "[grid]", "[grid", "is not a TOML file", None),
-        (PRICED, "lo = 50", "la = 50", "unknown field of", True),
-        (PRICED, "lo = 50", "lo = -1", "price.lo", True),
-        (PRICED, "sfo = 1\nlo = 50", "sfo = 0", "a cost above 0", None),
-        (ORDERED, '["FW", ["SG"]]', '["FW", ["SC"]]', "did you mean 'SG'", False),
-        (ORDERED, '["FW", ["SG"]]', '["FW", ["FW"]]', "each label once", None),
-        (ORDERED, '["FW", ["SG"]]', '["FW"]', "two labels or more", None),
-        (ORDERED, '["FW", ["SG"]]', '["FW", []]', "no empty rank", None),
-        (ORDERED, 'problems = "small"', 'problems = "smal"', "did you mean 'small'", False),
-        (ORDERED, 'settings = ["few"]', 'settings = ["many"]', "unknown setting", False),
-        (ORDERED, 'measure = "fw_gap"', 'measure = "gap"', "unknown measure", None),
-        (ORDERED, 'source = "a paper, figure 1"', "", "1: the field source is missing", None),
-        (ORDERED, 'order = ["SG", "FW"]', 'ordre = ["SG", "FW"]', "did you mean 'order'", None),
-        (ORDERED, "target = 0.3", "target = inf", "target", None),
-        (STUDIES, "[[study.setting]]", "[[study.column]]", "", True),
-        (STUDIES, 'key = "rows"', 'key = "../rows"', "", True),
-        (STUDIES, 'title = "few"', "title = 3", "", True),
-        (STUDIES, "batch = 5", "batch = [5]", "", True),
-        (STUDIES, "batch = 5", "seed = 5", "", True),
-        (STUDIES, "seeds = 2", "seeds = 2\ngrid = {b = [1]}", "", True),
-        (PUBLISHED, '"FW, line search"]', '"FW, line serch"]', "mean 'FW, line search'", None),
-        (PUBLISHED, "FW = [", "SG = [", "is another algorithm's name", None),
-        (PUBLISHED, 'FW = ["FW, open loop", "FW, line search"]', "FW = []", "list labels", None),
-        (PUBLISHED, "sfo=0.5", "sf=0.5", "did you mean 'sfo'", None),
-        (PUBLISHED, "sfo=0.5", "sfo=-1", "must be a number above 0", None),
-        (PUBLISHED, "sfo=0.5", "sfo=much", "must be a number above 0", None),
-        (PUBLISHED, "sfo=0.5", "sfo=0.5,sfo=1", "given twice", None),
-        (PUBLISHED, "{half}", "{hlf}", "{hlf}", None),
-        (PUBLISHED, "{ SG", "{ SGE", "did you mean 'SG'", None),
-        (PUBLISHED, 'name = "passes"', 'nome = "passes"', "did you mean 'name'", None),
-        (PUBLISHED, 'place = "section 5"', 'plaice = "section 5"', "mean 'place'", None),
-        (PUBLISHED, 'order = ["SG", "FW"]', 'order = ["SG", "WF"]', "did you mean 'FW'", None),
-        (PUBLISHED, "batch = 3", "batch = 3\nthird = 4", "third is used nowhere", None),
-    ],
+        ('"fw_gap=0.1"', '"value=0.1"', "must all have the same measure", False),
+        ("sfo={calls}", "sfo=-{calls}", "budget = 'sfo=-100'", False),
+        ("sfo={calls}", "sgo={calls}", "did you mean", False),
+        ('every = "{batch}"', 'every = "{batch}.5"', "every = '5.5' must be a whole", False),
+        ('every = "{batch}"', "every = 0", "every=0 must be at least 1", True),
+        ("time_limit = 2.5", "time_limit = 0", "time_limit=0 must be greater than 0", True),
+        ("memory_limit = 0.5", 'memory_limit = "1"', "memory_limit='1' must be a number", True),
+        ("iterations=3]", "iterations=3", "cannot read", False),
+        ("{batch},", "{batch,", "has wrong braces", False),
+        ("[grid]", "[grid", "is not a TOML file"),
+    ),
+    PRICED: (
+        ("lo = 50", "la = 50", "unknown field of", True),
+        ("lo = 50", "lo = -1", "price.lo", True),
+        ("sfo = 1\nlo = 50", "sfo = 0", "a cost above 0"),
+    ),
+    ORDERED: (
+        ('["FW", ["SG"]]', '["FW", ["SC"]]', "did you mean 'SG'", False),
+        ('["FW", ["SG"]]', '["FW", ["FW"]]', "each label once"),
+        ('["FW", ["SG"]]', '["FW"]', "two labels or more"),
+        ('["FW", ["SG"]]', '["FW", []]', "no empty rank"),
+        ('problems = "small"', 'problems = "smal"', "did you mean 'small'", False),
+        ('settings = ["few"]', 'settings = ["many"]', "unknown setting", False),
+        ('measure = "fw_gap"', 'measure = "gap"', "unknown measure"),
+        ('source = "a paper, figure 1"', "", "1: the field source is missing"),
+        ('order = ["SG", "FW"]', 'ordre = ["SG", "FW"]', "did you mean 'order'"),
+        ("target = 0.3", "target = inf", "target"),
+    ),
+    STUDIES: (
+        ("[[study.setting]]", "[[study.column]]", "", True),
+        ('key = "rows"', 'key = "../rows"', "", True),
+        ('title = "few"', "title = 3", "", True),
+        ("batch = 5", "batch = [5]", "", True),
+        ("batch = 5", "seed = 5", "", True),
+        ("seeds = 2", "seeds = 2\ngrid = {b = [1]}", "", True),
+    ),
+    PUBLISHED: (
+        ('"FW, line search"]', '"FW, line serch"]', "mean 'FW, line search'"),
+        ("FW = [", "SG = [", "is another algorithm's name"),
+        ('FW = ["FW, open loop", "FW, line search"]', "FW = []", "list labels"),
+        ("sfo=0.5", "sf=0.5", "did you mean 'sfo'"),
+        ("sfo=0.5", "sfo=-1", "must be a number above 0"),
+        ("sfo=0.5", "sfo=much", "must be a number above 0"),
+        ("sfo=0.5", "sfo=0.5,sfo=1", "given twice"),
+        ("{half}", "{hlf}", "{hlf}"),
+        ("{ SG", "{ SGE", "did you mean 'SG'"),
+        ('name = "passes"', 'nome = "passes"', "did you mean 'name'"),
+        ('place = "section 5"', 'plaice = "section 5"', "mean 'place'"),
+        ('order = ["SG", "FW"]', 'order = ["SG", "WF"]', "did you mean 'FW'"),
+        ("batch = 3", "batch = 3\nthird = 4", "third is used nowhere"),
+    ),
+    TUNED: (
+        ("trials = 3", "trials = 0", "tune.trials=0 must be at least 1", True),
+        ("trials = 3", "", "tune.trials is missing", True),
+        ("[10, 11]", "[10, 1]", "tune.seeds and the study both have the seed 1", False),
+        ("[10, 11]", "2", "tune.seeds and the study both have the seed 0", False),
+        ("trials = 3", "trials = 3\ncount = 'sof'", "tune.count 'sof': did you mean", True),
+        ("trials = 3", "trials = 3\ntarget = 'gap'", "cannot read the target", False),
+        ("trials = 3", "trials = 3\ntarget = 'value=1'", "unknown measure", False),
+        ("trials = 3", "trials = 3\nbeyond = 1", "tune.beyond = 1 must be true or false", True),
+        ("trials = 3", "trials = 3\nbudget = 'sfo=1'", "unknown field", True),
+        ("step = [0.1, 0.2]", "step = 0.1", "tune.methods.SG.step = 0.1 must be a list", True),
+        ("step = [0.1, 0.2]", "step = [0.1]\nx = [1]", "x is used nowhere", False),
+        ("step={step}", "step={stop}", "step is used nowhere", False),
+        ("t = [8, 9]", "t = [8, 9]\nb = [5]", "the name b is also used in a setting", False),
+        ("[tune.methods.SG]", "[tune.methods.'']", "a label", False),
+        ('selector = "nfwu', 'elector = "nfwu', "tune.methods.SG needs a selector", True),
+        ("targets =", "#", "tune.target is missing, and the study has no targets", False),
+    ),
+}
+"""Changes of a spec, what is said, and, where it is known, whether the JSON schema can say it."""
+
+
+@pytest.mark.parametrize(
+    ("spec", "change"), [(spec, change) for spec, changes in WRONG.items() for change in changes]
 )
-def test_a_wrong_field_is_named(tmp_path, spec, old, new, says, schema):
+def test_a_wrong_field_is_named(tmp_path, spec, change):
+    old, new, says, *schema = change
     assert old in spec
     text = spec.replace(old, new, 1)
     with pytest.raises(InputError) as refused:
         read(tmp_path, text)
     assert says in str(refused.value)
-    if not any(template in new for template in ("calls", "iterations", "sf")):
+    if not any(template in new for template in ("calls", "iterations", "sf", "value")):
         assert "spec.toml" in str(refused.value)
-    if schema is not None:
-        assert valid(text) != schema
+    assert not schema or [valid(text)] != schema
 
 
 # --- mistakes -------------------------------------------------------------------------------------
