@@ -140,28 +140,10 @@ FILES = {
     "wrong_round.py": "from wrong_circle import A\n\nB = 2\n",
     "wrong_sums.py": """
 import numpy as np
-from pfbench.problems import FiniteSum
-from pfbench.sets import L2Ball
+from own_things import changed
 
-
-class NoNumbers(FiniteSum):
-    n, set, scale, dtype = 3, L2Ball(2, 1.0), np.nan, np.float64
-
-    def start(self):
-        return np.zeros(2, self.dtype)
-
-    def value(self, x):
-        return float(x @ x) / 2
-
-    def batch(self, sample, x):
-        return self.gradient(x)
-
-    def gradient(self, x):
-        return (x - 1) * self.scale
-
-
-class Single(NoNumbers):
-    scale, dtype = 1.0, np.float32
+NoNumbers = changed(gradient=lambda self, x: np.nan * x)
+Single = changed(start=lambda self: np.zeros(3, np.float32))
 """,
     "marked.toml": "\ufefftitle = 'x'\r\nproblms = ['quadratic']\r\n",
     "nul.toml": "title = 'x\0'\n",
@@ -260,6 +242,11 @@ OWN = {
     "archive check nowhere.zip": "nowhere.zip cannot be read",
     "archive check folder.csv": "folder.csv",
     "archive collect nowhere": "has no archive",
+    "record add a b.zip": "`pfbench record` is now `pfbench archive collect`",
+    "archive make page-count -o a.zip": "must be a SPEC.toml, FILE.py",
+    "archive make a.py -o none/a.zip": "no folder none",
+    "archive make a.py -o a.zip --price sfo=1": "with --suite",
+    "archive make a.toml -o a.zip --full": "apply only to claims",
     "store list --store file": "there is no store in file",
     "store merge nowhere": "there is no store in nowhere",
     "store export csv-lng -o out": "did you mean 'csv-long'",
@@ -267,6 +254,21 @@ OWN = {
     "adversary -a frank-wolfe --horizon 0": "--horizon=0 must be at least 1",
     "adversary -a frank-wolfe --horizon 10 --dimension 5": "above 2T = 20",
     "adversary --check nowhere.json": "nowhere.json cannot be read",
+    "adversary -a frank-wolfe --horizon 5 --check c.json": "exactly one of --horizon",
+    "adversary --horizon 5": "needs --algorithm",
+    "adversary -a frank-wolfe --check c.json": "takes no --algorithm",
+    "adversary -a frank-wolfe --horizon 5 --seed -1": "--seed=-1",
+    "adversary -a frank-wolfe --horizon 5 --iterations 0": "iterations=0",
+    "adversary -a frank-wolfe -a ncgs --horizon 5 -o c.json": "one algorithm",
+    "adversary -a frank-wolfe --horizon 5 -o no/c.json": "no folder no",
+    "adversary -a frank-wolfe --horizon 5 -o .": "is a folder",
+    "adversary -a frank-wolfe --horizon 5 -o c.npz": ".json",
+    "adversary -a sfw --horizon 5": "randomised",
+    "adversary -a frank-wolfe --horizon 5 --fixed-seed 3": "is deterministic",
+    "adversary -a sfw --horizon 5 --fixed-seed -1": "fixed-seed",
+    "adversary -a sagafw[step=0.1,batch=1] --horizon 5 --fixed-seed 1": "queries table",
+    "adversary -a muon[step=0.1,batch=1,beta=0.5] --horizon 5 --fixed-seed 1": "points can leave",
+    "adversary -a nfwu-casvrg --horizon 5": "hessian",
     # what one brings
     "new algoritm x": "did you mean 'algorithm'",
     "new algorithm 'my method'": "letters and digits",

@@ -176,24 +176,6 @@ def test_pages_that_lie_are_seen(archive, tmp_path, monkeypatch, name):
     assert f"{name} does not match the results" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["record", "add", "a", "b.zip"], "`pfbench record` is now `pfbench archive collect`"),
-        (["archive", "make", "page-count", "-o", "a.zip"], "must be a SPEC.toml, FILE.py"),
-        (["archive", "make", "a.py", "-o", "none/a.zip"], "no folder none"),
-        (["archive", "make", "a.py", "-o", "a.zip", "--price", "sfo=1"], "with --suite"),
-        (["archive", "make", "a.toml", "-o", "a.zip", "--full"], "apply only to claims"),
-    ],
-)
-def test_what_cannot_be_is_refused(tmp_path, monkeypatch, arguments, says):
-    monkeypatch.chdir(tmp_path)
-    done = run(*arguments)
-    assert done.exit_code == 2
-    assert says in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
 LOOKUP = """
 import sys
 from dataclasses import dataclass

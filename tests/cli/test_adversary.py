@@ -128,40 +128,6 @@ def test_what_is_not_certified_ends_with_1_and_says_why(pfbench, conforms):
     assert "the algorithm is random" in checked.out
 
 
-A = ("-a", OPEN_LOOP)
-
-CASES = {
-    "two modes": ((*A, "--horizon", 5, "--check", "c.json"), "exactly one of --horizon"),
-    "no algorithm": (("--horizon", 5), "needs --algorithm"),
-    "algorithm to check": ((*A, "--check", "c.json"), "takes no --algorithm"),
-    "seed": ((*A, "--horizon", 5, "--seed", -1), "--seed=-1"),
-    "iterations": ((*A, "--horizon", 5, "--iterations", 0), "iterations=0"),
-    "output for two": ((*A, "-a", "ncgs", "--horizon", 5, "-o", "c.json"), "one algorithm"),
-    "output in no folder": ((*A, "--horizon", 5, "-o", "no/c.json"), "no folder no"),
-    "output to a folder": ((*A, "--horizon", 5, "-o", "."), "is a folder"),
-    "output as transcript": ((*A, "--horizon", 5, "-o", "c.npz"), ".json"),
-    "randomised": (("-a", "sfw", "--horizon", 5), "randomised"),
-    "a seed fixed of nothing": ((*A, "--horizon", 5, "--fixed-seed", 3), "is deterministic"),
-    "a seed below 0": (("-a", "sfw", "--horizon", 5, "--fixed-seed", -1), "fixed-seed"),
-    "second order, fixed": (
-        ("-a", "sagafw[step=0.1,batch=1]", "--horizon", 5, "--fixed-seed", 1),
-        "queries table",
-    ),
-    "over a norm's ball": (
-        ("-a", "muon[step=0.1,batch=1,beta=0.5]", "--horizon", 5, "--fixed-seed", 1),
-        "muon minimises over the ball of a norm, and its points can leave this ball",
-    ),
-    "second order": (("-a", "nfwu-casvrg", "--horizon", 5), "hessian"),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_bad_input_is_refused_in_one_line_and_leaves_nothing(pfbench, folder, case):
-    arguments, words = CASES[case]
-    assert words in pfbench("adversary", *arguments).refusal
-    assert not list(folder.iterdir())
-
-
 def test_a_certificate_that_the_store_has_is_not_made_again(pfbench, conforms, monkeypatch):
     asked = ("adversary", "-a", "frank-wolfe[step=open-loop]", "--horizon", 6)
     first = pfbench(*asked)

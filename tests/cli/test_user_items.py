@@ -11,14 +11,14 @@ MODULE = '''import math
 from dataclasses import dataclass
 
 import numpy as np
+from own_things import Quadratic as Bowl
 
 from pfbench.algorithms import Algorithm
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.state import State
 from pfbench.estimators import SPIDERG
 from pfbench.points import combine
-from pfbench.problems import FiniteSum
-from pfbench.sets import L1Ball, L2Ball
+from pfbench.sets import L1Ball
 from pfbench.sets.body import VectorConvexBody
 from pfbench.sets.penalties import NormPenalty
 
@@ -89,21 +89,6 @@ class Square(NormPenalty):
 
     def prox(self, y, t):
         return y / (1 + self._compute_threshold(y, t))
-
-
-class Bowl(FiniteSum):
-    """The parabola over a ball."""
-
-    n = 1
-
-    def __init__(self, columns=3):
-        self.set = L2Ball(columns)
-
-    def value(self, x):
-        return float(x @ x) / 2
-
-    def gradient(self, x):
-        return x
 
 
 class Mine(SPIDERG):
