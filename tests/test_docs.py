@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pfbench as pf
+from pfbench.base.status import Verdict
 from pfbench.cli.main import app
 from pfbench.runs.planning.spec import PAGE, STUDY_FIELDS
 
@@ -24,9 +25,22 @@ iterations = 50
 """
 
 
+def read(page):
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
 def blocks(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    """Return the blocks of Python, without those that need PyTorch where that is missing."""
+    found = re.findall(r"```python\n(.*?)```", read(page), flags=re.DOTALL)
+    return [one for one in found if "import torch" not in one or find_spec("torch")]
+
+
+def executed(page):
+    """Run the blocks of a page; return the names that they leave."""
+    names = {}
+    for block in blocks(page):
+        exec(compile(block, page, "exec"), names)
+    return names
 
 
 def printed(arguments):
@@ -37,17 +51,13 @@ def printed(arguments):
 
 
 def test_readme(capsys):
-    names = {}
-    for block in blocks("README.md"):
-        exec(compile(block, "README.md", "exec"), names)
+    names = executed("README.md")
     assert "finished Counts(fo=4, sfo=688896, sso=230016" in capsys.readouterr().out
     assert names["run"].counts.lo == 960
 
 
 def test_adding_an_algorithm(capsys):
-    names = {}
-    for block in blocks("docs/adding-an-algorithm.md"):
-        exec(compile(block, "adding-an-algorithm.md", "exec"), names)
+    names = executed("docs/adding-an-algorithm.md")
     said = "Counts(fo=0, sfo=8000, sso=0, hvp=0, lo=200, po=0, fv=0, llo=0)"
     assert said in capsys.readouterr().out
     problem = pf.problem("nonconvex-logistic", source="synthetic", rows=53, columns=7)
@@ -62,8 +72,7 @@ def test_adding_an_algorithm(capsys):
 
 
 def test_samplers(capsys):
-    (block,) = blocks("docs/samplers.md")
-    exec(compile(block, "samplers.md", "exec"), {})
+    executed("docs/samplers.md")
     counts, *report = capsys.readouterr().out.splitlines()
     assert counts == "1592"
     assert any(line.startswith("passed   mean of the draws") for line in report)
@@ -72,13 +81,8 @@ def test_samplers(capsys):
 
 @pytest.mark.slow
 def test_whether_the_rate_of_muon_is_true(capsys):
-    names = {}
-    for block in blocks("docs/muon.md"):
-        if "import torch" in block and find_spec("torch") is None:
-            continue
-        exec(compile(block, "muon.md", "exec"), names)
-        if "figure" in names:
-            names["plt"].close(names["figure"])
+    names = executed("docs/muon.md")
+    names["plt"].close("all")
     assert "sfo=240, sso=0, hvp=0, lo=60" in capsys.readouterr().out
     assert names["steps_of_muon"](101) <= 17
     assert (names["steps_of_descent"](101), names["steps_of_descent"](1001)) == (38, 351)
@@ -87,23 +91,18 @@ def test_whether_the_rate_of_muon_is_true(capsys):
 @pytest.mark.long
 def test_comparing_your_method(folder):
     """The method and the spec of the page as files, and every command of it."""
-    text = (ROOT / "docs/compare.md").read_text(encoding="utf-8")
+    text = read("docs/compare.md")
     Path("my_methods.py").write_text(text.split("```python\n")[1].split("```")[0])
     spec = text.split("```toml\n")[1].split("```")[0]
     Path("mine.toml").write_text(spec)
     Path("other.toml").write_text(spec.replace("seeds = 3", "seeds = 2"))
-    commands = "".join(re.findall(r"```\n(pfbench .*?)```", text, flags=re.DOTALL)).splitlines()
-    assert len(commands) == 6
-    out = {}
-    for command in commands:
-        arguments = shlex.split(command)[1:]
+    Path("suite.toml").write_text(spec + SUITE)  # the same, on a suite of one problem
+    out = []
+    for arguments in commands_of("docs/compare.md"):
         own = ["--jobs", "0"] if {"mine.toml", "compare"} & {*arguments} else []
-        if "compare" in arguments:
-            # The same, on a suite of one problem.
-            Path("suite.toml").write_text(spec + SUITE)
-            own += ["--suite", "suite.toml"]
-        out[command] = printed([*arguments, *own])
-    compared, run, page, text, stored, both = out.values()
+        own += ["--suite", "suite.toml"] if "compare" in arguments else []
+        out.append(printed([*arguments, *own]))
+    compared, run, page, text, stored, both = out
     assert re.search(r"mine +1", run)
     assert "seeds to 0.05" in run
     assert page.startswith("build/report/mine.html")
@@ -118,16 +117,14 @@ def test_comparing_your_method(folder):
 def test_your_own_theorem(folder, file):
     """The two files of the page, and every command of it."""
     descent, page = blocks("docs/your-theorem.md")
-    text = (ROOT / "docs/your-theorem.md").read_text(encoding="utf-8")
+    text = read("docs/your-theorem.md")
     assert len(page.splitlines()) < 80
     Path("descent.py").write_text(descent)
     Path("page.py").write_text(page)
-    commands = "".join(re.findall(r"```\n(pfbench .*?)```", text, flags=re.DOTALL))
-    commands = commands.replace("\\\n", "").splitlines()
+    commands = commands_of("docs/your-theorem.md")
     assert len(commands) == 9
     out = []
-    for command in (one for one in commands if file in one):
-        arguments = shlex.split(command, comments=True)[1:]
+    for arguments in (one for one in commands if file in " ".join(one)):
         own = [] if arguments[0] in ("solve", "explain", "units") else ["--jobs", "0"]
         own += ["--max-faults", "1"] if arguments[0] == "faults" else []
         out.append(printed([*arguments, *own]))
@@ -148,26 +145,24 @@ def test_your_own_theorem(folder, file):
 
 def test_is_it_true(folder):
     """The claim of the page is violated as it is printed there."""
-    text = (ROOT / "docs/is-it-true.md").read_text(encoding="utf-8")
     Path("cyclic.py").write_text(blocks("docs/is-it-true.md")[0])
-    (command,) = re.findall(r"```\n(pfbench .*?)\n```", text)
-    done = CliRunner().invoke(app, [*shlex.split(command)[1:], "--jobs", "0"])
+    (command,) = commands_of("docs/is-it-true.md")
+    done = CliRunner().invoke(app, [*command, "--jobs", "0"])
     assert done.exit_code == 1, done.stderr
+    text = read("docs/is-it-true.md")
     assert text.split("```text\n")[1].split("```")[0] in done.stdout
     assert Path("cyclic-rate-counterexample.py").is_file()
 
 
 def test_the_fields_of_a_spec_are_all_told():
-    text = (ROOT / "docs/compare.md").read_text(encoding="utf-8")
-    table = text.partition("## Fields of a spec")[2].partition("##")[0]
+    table = read("docs/compare.md").partition("## Fields of a spec")[2].partition("##")[0]
     for field in (*PAGE, *STUDY_FIELDS):
         assert f"`{field}`" in table or f"[{field}]" in table, field
 
 
 def test_your_own_problem_and_measure(folder):
     """The last block of the page as a module, with the command and the sweep below it."""
-    text = (ROOT / "docs/adding-an-algorithm.md").read_text(encoding="utf-8")
-    section = text.partition("## Your own problem and measure")[2]
+    section = read("docs/adding-an-algorithm.md").partition("## Your own problem and measure")[2]
     Path("my_problems.py").write_text(section.split("```python\n")[1].split("```")[0])
     Path("sweep.toml").write_text(section.split("```toml\n")[1].split("```")[0])
     command = section.split("```\npfbench ")[1].split("```")[0].replace("\\\n", "")
@@ -181,7 +176,7 @@ def test_your_own_problem_and_measure(folder):
 
 def commands_of(page):
     """Return the commands of a page; those in blocks called `sh` take long, and are not run."""
-    text = (ROOT / page).read_text(encoding="utf-8")
+    text = read(page).replace("\\\n", "")
     found = re.findall(r"^```\n(pfbench .*?)```", text, flags=re.DOTALL | re.MULTILINE)
     return [shlex.split(line, comments=True)[1:] for one in found for line in one.splitlines()]
 
@@ -247,16 +242,15 @@ ELSEWHERE = {
 
 def test_no_page_is_left_out():
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
-    found = {one.relative_to(ROOT).as_posix() for one in pages if blocks(one)}
-    run = set(re.findall(r"blocks\(\"(.*?)\"\)", Path(__file__).read_text("utf-8")))
+    found = {one.relative_to(ROOT).as_posix() for one in pages if "```python" in read(one)}
+    run = set(re.findall(r"(?:blocks|executed)\(\"(.*?)\"\)", Path(__file__).read_text("utf-8")))
     assert found - run - {"docs/compare.md"} == ELSEWHERE  # that one is a file of its own
 
 
 @pytest.fixture
 def four_files(folder):
     """Return what writes the files of the page, with a fault, and gives a command of it."""
-    text = (ROOT / "docs/four-files.md").read_text(encoding="utf-8")
-    names = re.findall(r"[Aa]s\s+`(my_\w+\.py)`:", text)
+    names = re.findall(r"[Aa]s\s+`(my_\w+\.py)`:", read("docs/four-files.md"))
     files = dict(zip(names, blocks("docs/four-files.md"), strict=True))
 
     def command(line, within="", right="", wrong=""):
@@ -289,8 +283,8 @@ def test_four_files(four_files):
 
 
 def test_a_fault_in_each_of_four_files(four_files, all_search_time):
-    text = (ROOT / "docs/four-files.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+\.py)` \| `(.+?)` \| `(.+?)` \| (.+?) \|$", text, re.MULTILINE)
+    row = r"^\| `(\w+\.py)` \| `(.+?)` \| `(.+?)` \| (.+?) \|$"
+    rows = re.findall(row, read("docs/four-files.md"), re.MULTILINE)
     assert {row[0] for row in rows} == {
         f"my_{n}.py" for n in ("sets", "problems", "spider", "theorem")
     }
@@ -310,10 +304,8 @@ def test_the_rate_of_four_files(four_files):
 
 def test_counting(capsys):
     """What is printed is what the page says, and where the counter goes wrong is told in full."""
-    names, told = {}, []
-    for block in blocks("docs/counting.md"):
-        exec(compile(block, "counting.md", "exec"), names)
-        told += re.findall(r"^# (.*)$", block, flags=re.MULTILINE)
+    names = executed("docs/counting.md")
+    told = re.findall(r"^# (.*)$", "".join(blocks("docs/counting.md")), flags=re.MULTILINE)
     assert capsys.readouterr().out.splitlines() == told
     run, hand = names["run"], dict(names["hand"])
     assert hand == {"fo": 8, "lo": 40, "sfo": 320}  # of both runs
@@ -339,9 +331,7 @@ def test_where_to_put_a_file_by_hand(tmp_path, monkeypatch):
 
 
 def test_checking_what_you_bring(capsys):
-    names = {}
-    for block in blocks("docs/checking.md"):
-        exec(compile(block, "checking.md", "exec"), names)
+    names = executed("docs/checking.md")
     assert capsys.readouterr().out.startswith("False\nlo minimises expected:")
     body = names["MyBall"](5, 2.0)
     assert names["g"] @ body.lo(names["g"]) > body.minimum(names["g"])[0]
@@ -352,11 +342,85 @@ def test_your_own_tools(capsys):
     """Every block of the page prints what it says; that of PyTorch, where it is installed."""
     pytest.importorskip("copt")
     pytest.importorskip("sklearn")
-    names, promised = {}, []
-    for block in blocks("docs/adapters.md"):
-        if "import torch" in block and find_spec("torch") is None:
-            continue
-        exec(compile(block, "adapters.md", "exec"), names)
-        promised += re.findall(r"^print\(.*\)  # (.*)$", block, flags=re.MULTILINE)
+    executed("docs/adapters.md")
+    text = "".join(blocks("docs/adapters.md"))
+    promised = re.findall(r"^print\(.*\)  # (.*)$", text, flags=re.MULTILINE)
     assert capsys.readouterr().out.splitlines() == promised
     assert len(promised) >= 6
+
+
+# --- the commands of SKILL.md, in their order, and what the deposit says --------------------------
+
+
+SKILL = read("SKILL.md")
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_the_commands_of_the_skill_work(folder):
+    commands = re.findall(r"```\n +(pfbench .*)\n", SKILL)
+    assert len(commands) == 4
+    for command in commands:
+        printed(shlex.split(command)[1:])
+    found = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    assert all(one["homogeneous"] is not False for one in found["units"]["units"])
+    assert {one["verdict"] for one in found["verdicts"]["results"]} <= {
+        "holds",
+        "within-10",
+        "attained",
+    }
+    assert all(one["caught_by"] for one in found["faults"]["mutants"])
+
+
+def test_the_table_of_the_skill_has_every_verdict():
+    told = set(re.findall(r"^\| `([\w-]+)` \|", SKILL, flags=re.MULTILINE))
+    assert told == set(Verdict)
+
+
+def test_the_deposit_says_what_the_citation_says():
+    deposit, cited = json.loads(read(".zenodo.json")), read("CITATION.cff")
+    assert f"title: {deposit['title']}\nabstract: {deposit['description']}\n" in cited
+    assert f"license: {deposit['license']}\n" in cited
+    assert all(f"  - {word}\n" in cited for word in deposit["keywords"])
+
+
+# --- the notebooks to teach with: every cell runs, and shows what the text beside it says ---------
+
+
+FOLDER = ROOT / "docs" / "notebooks"
+
+
+def run_notebook(name):
+    """Run the cells of a notebook in an empty folder; return the names that they leave."""
+    notebook = json.loads((FOLDER / name).read_text("utf-8"))
+    assert notebook["nbformat"] == 4
+    names = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [], "notebooks are kept without what they print"
+            exec(compile("".join(cell["source"]), name, "exec"), names)
+    return names
+
+
+@pytest.mark.usefixtures("folder", "in_this_process")
+def test_a_claimed_rate_put_to_the_test():
+    names = run_notebook("claimed-rate.ipynb")
+    assert names["easy"].verdict.keeps_bound
+    assert names["easy"].measured["ratio"] < 0.1
+    verdicts = {name: row.verdict for name, row in names["both"].items()}
+    assert verdicts == {"colleague": "violated", "textbook": "within-10"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_where_hand_counting_goes_wrong():
+    names = run_notebook("hand-counting.ipynb")
+    assert names["exact"] == names["right"] != names["by_hand"]
+    assert names["open_loop"].fo == names["searching"].fo - 1 == names["T"]
+    assert names["open_loop"].fv == 0 < names["searching"].fv
+    assert names["sliding"].lo > 2 * names["sliding"].fo
+
+
+def test_all_notebooks_are_run():
+    assert {path.name for path in FOLDER.glob("*.ipynb")} == {
+        "claimed-rate.ipynb",
+        "hand-counting.ipynb",
+    }
