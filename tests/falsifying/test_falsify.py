@@ -253,7 +253,12 @@ def test_errata_fall_from_the_printed_statement(name):
         *(("smooth convex f", True), ("smooth nonconvex f", True), ("convex components f", False)),
         *(("D is large", False), ("n >= 3", True), ("D <= 2 * R", True), ("len(x) > 2", False)),
         *(("C is a compact convex set", True), ("f smooth and bounded below", True)),
-        *(("f convex and bounded", False), ("each f_i smooth and strongly convex", False)),
+        *(("f convex and bounded", False), ("each f_i smooth and strongly convex", True)),
+        *(("convex objective", True), ("f >= f*", True), ("average L-smoothness", True)),
+        *(("f is strongly convex with parameter mu", True), ("f smooth with L = 1", False)),
+        *(("unbiased stochastic gradients with variance at most sigma^2", True), ("f PL", True)),
+        *(("E|g - grad f|^2 <= sigma^2", True), ("E|grad f_i|^2 <= sigma^2", False)),
+        *(("L-smooth f (not necessarily convex)", True), ("f uniformly convex", False)),
     ],
 )
 def test_assumptions_are_read_whole(text, known):
@@ -264,7 +269,8 @@ def test_an_adjective_without_a_noun_belongs_to_the_noun_before():
     problem = build_problem({**HUBER, "n": 2, "profiles": [HUBER["profiles"][0] | MIXED]})
     for text in ("f is L-smooth and convex", "the set is convex"):
         assert parse_assumption(text)(problem, None)
-    for text in ("each f_i is L-smooth and convex", "C is convex and compact"):
+    bad = ("convex and L-smooth components", "each f_i is L-smooth and mu-strongly convex")
+    for text in ("each f_i is L-smooth and convex", "C is convex and compact", *bad):
         assert not parse_assumption(text)(problem, None)
 
 

@@ -120,7 +120,8 @@ class Falsification(Search):
                 continue
             self._set_deadline(0.85)
             if self.statement.refusal:  # no candidate can be confirmed
-                self.reason = self.statement.refusal
+                self.reason = f"ratio {entry.ratio:.4g}: {self.statement.refusal}"
+                self.unconfirmed = 1
                 return self._report(entry)
             if hit := self._confirm(entry):
                 return hit

@@ -40,7 +40,7 @@ class InstanceClass:
     sets
         Which sets: "none", "box", "hull", "ball".
     convex, strong, components
-        Whether f is convex, strongly convex, and each component convex.
+        Whether f is convex, strongly convex; and what is assumed of the convexity of components.
     counts, small, large
         Numbers of components, and dimensions, that its comparisons admit.
     bounded_variance
@@ -62,8 +62,8 @@ class InstanceClass:
         self.small = [d for d in _SMALL if d <= size and statement.admits("d", d)] or [1]
         self.large = [d for d in (5, 10, 30, 100) if d <= size and statement.admits("d", d)]
         self.convex, self.strong = bool(convex), any("strongly" in part for part in convex)
-        self.components = any("f_i" in part for part in convex)
-        self.bounded_variance = False
+        self.components = [part for part in convex if "f_i" in part]
+        self.bounded_variance = any(re.search("variance|σ|sigma", part) for part in parts)
 
 
 @dataclass(eq=False)
@@ -209,7 +209,8 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
         if cls.strong:
             slopes[:] = [s or (max(slopes) or 1.0) / 8 for s in slopes]
         if cls.components and row["offsets"]:
-            for k, slope in enumerate(slopes, 1):
+            floor = min(slopes) if "strongly" in str(cls.components) else 0.0
+            for k, slope in enumerate([slope - floor for slope in slopes], 1):
                 column = [offset[k] for offset in row["offsets"]]
                 lowest = min(*column, -sum(column))
                 for offset in row["offsets"] if lowest < -slope else ():

@@ -87,7 +87,8 @@ class SearchReport:
         if self.verdict == REFUSED:
             return [*lines, f"{self.claim}: refused: {self.reason}"]
         search, skipped = self.search, sum(self.search["skipped"].values())
-        lines.append(f"{self.claim}: no counterexample found in {self.seconds:.3g} s")
+        outcome = "confirmed" if search["unconfirmed"] else "found"
+        lines.append(f"{self.claim}: no counterexample {outcome} in {self.seconds:.3g} s")
         if self.ratio:
             lines.append(f"  largest ratio {self.ratio:.4g} at {self.place_of_worst_ratio}")
         T = f"T <= {search['horizon']}" if search["horizon"] else "T as the claim sets it"

@@ -114,7 +114,7 @@ class Search:
             (genome, rung), self.tried = self.hard[self.tried], self.tried + 1
             return self._try(genome, rung, self.seed, rung)
         rng, is_early = self.rng, self.evaluations < _FIRST
-        self.instance_class.bounded_variance = UNKNOWN_CONSTANT.format("sigma2") in self.skipped
+        self.instance_class.bounded_variance |= UNKNOWN_CONSTANT.format("sigma2") in self.skipped
         shares = np.array((_FIRST_SHARES if is_early else _SHARES)[: len(self.rungs)])
         level = int(rng.choice(len(self.rungs), p=shares / shares.sum()))
         rung, T = self.rungs[level], self._draw_horizon(level)

@@ -125,7 +125,7 @@ class SearchedProblem(IndexSampling):
     """Problem of the counterexample search: oracles, feasible set, minimum and constants."""
 
     name, norm, penalty = "search", None, None
-    _prepare: Callable[[], Any]  # minimiser, start, constants, convexity of f and of all f_i
+    _prepare: Callable[[], Any]  # minimiser, start, constants, convexity of f, lowest slope of f_i'
     value: Callable[[Any], Any]
     gradient: Callable[[Any], Any]
     component: Callable[[int, Any], Any]
@@ -134,7 +134,7 @@ class SearchedProblem(IndexSampling):
         self.genome, self.number = genome, number
         self.n, self.d, self.is_chain = genome["n"], genome["d"], bool(genome.get("chain"))
         self.set, self.read = SearchedSet(genome, number), set[str]()
-        self.minimiser, self.x_0, bounds, self.is_convex, self.components_convex = self._prepare()
+        self.minimiser, self.x_0, bounds, self.is_convex, self.lowest_slope = self._prepare()
         self.shape, self.parameters, self.objective = (self.d,), genome, self.value
         self.properties = frozenset({"convex"} if self.is_convex else ())
         self.lo, self.minimum = self.set.lo, self.set.minimum
@@ -333,7 +333,7 @@ class SeparableProblem(SearchedProblem):
             "ell": -min(slopes),
             "sigma2": None if None in variances else sum(variances),
         }
-        convexity = bool(min(slopes) >= 0), all(slope >= 0 for row in pieces for slope in row)
+        convexity = bool(min(slopes) >= 0), min(slope for row in pieces for slope in row)
         start = self.set.project(self._vector("start"))
         return self.base if has_minimum else None, start, bounds, *convexity
 
@@ -370,7 +370,7 @@ class QuadraticProblem(SearchedProblem):
         variance = sum((row @ row for row in self.offsets), number(0)) / self.n
         bounds = dict.fromkeys(("L_f", "L_max", "L_mean", "L_ms"), largest)
         bounds |= {"mu": lowest if lowest > 0 else None, "ell": 0 * lowest, "sigma2": variance}
-        return minimiser, start, bounds, True, True
+        return minimiser, start, bounds, True, lowest
 
     def _place_points(self) -> tuple[Any, Any, Any]:
         """Return the minimiser, the start point, and the gradient at the minimiser, shapes (d,)."""

@@ -4,9 +4,11 @@ import ast
 import inspect
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from itertools import islice
 from time import monotonic
 from typing import Any, cast
@@ -31,31 +33,21 @@ _SMALL_BIAS = 1e-9
 _NOISE = 1e-10
 """Fraction of the first measured value below which a float counts as a rounding error."""
 
-_NOUNS: Mapping[str, str] = {
-    r"\b(smooth|convex) (?=smooth|(?:non-?)?convex|strongly)": r"\1, ",
-    r"(?:(?:feasible|constraint) )?\b(?:set|domain)\b": " set ",
-    r"(?:(?:each|every|all) )?\b(?:f_i|components?(?: functions?)?)(?: f_i)?(?!\w)": " f_i ",
-    r"\b(?:objective )?function\b": " f ",
-    r"\b(?:is|are|has|have|an?|the)\b|\s+": " ",
-}
-"""Patterns of nouns, of adjectives in a row, and of words without meaning; and replacements."""
+_VOCABULARY = tomllib.loads((files(__package__) / "assumptions.toml").read_text(encoding="utf-8"))
 
 _PREDICATES: Mapping[str, Callable[[Any], bool]] = {
-    r"(?:(?:f|f_i) )?(?:(?:mean-squared |average )?(?:l-)?smooth|non-?convex|not convex"
-    r"|(?:continuously )?differentiable|(?:l-)?lipschitz(?:[- ]continuous)? gradients?)(?: f)?"
-    r"|(?:gradients?(?: of f(?:_i)?)?|(?:grad |∇)f(?:_i)?) (?:l-)?lipschitz(?:[- ]continuous)?"
-    r"|(?:f )?(?:unbiased|finite sum)|(?=.*set)(?:(?:set|closed|convex) ?)+": lambda problem: True,
-    r"(?:f )?(?:(?!no)\w+-)?strongly convex(?: f)?": lambda p: p.bounds.get("mu") is not None,
-    r"(?:f )?convex(?: f)?": lambda problem: problem.is_convex,
-    r"f_i convex|convex f_i": lambda problem: problem.components_convex,
-    r"(?:f )?(?:bounded (?:from )?below|lower bounded)": lambda p: p.minimiser is not None,
-    r"(?=.*(?:compact|set.*bounded|bounded.*set))(?:(?:set|closed|convex|compact|bounded) ?)+": (
-        lambda problem: problem.set.kind != "none"
-    ),
-    r"(?:set )?polytope": lambda problem: problem.set.kind in ("box", "hull"),
-    r"(?:set )?(?:euclidean )?ball": lambda problem: problem.set.kind == "ball",
+    "always": lambda problem: True,
+    "strong": lambda problem: problem.bounds["mu"] is not None,
+    "strong_components": lambda problem: 0 < (problem.bounds["mu"] or 0) <= problem.lowest_slope,
+    "convex": lambda problem: problem.is_convex,
+    "convex_components": lambda problem: problem.lowest_slope >= 0,
+    "minimum": lambda problem: problem.minimiser is not None,
+    "variance": lambda problem: problem.bounds["sigma2"] is not None,
+    "bounded": lambda problem: problem.set.kind != "none",
+    "polytope": lambda problem: problem.set.kind in ("box", "hull"),
+    "ball": lambda problem: problem.set.kind == "ball",
 }
-"""Assumptions, as `split_assumption` returns them: a pattern, and a predicate of a problem."""
+"""Predicates of a problem, by their names in the vocabulary."""
 
 _COMPARISON = (
     *(ast.Expression, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.Load),
@@ -64,15 +56,19 @@ _COMPARISON = (
 
 
 def split_assumption(text: str) -> list[str]:
-    """Return the parts of an assumption in words; a part without a noun gets that before it."""
+    """Return the parts of an assumption in words; a part without a noun gets that before it.
+
+    The first parts get the first noun of the text.
+    """
+    text = re.sub(r" (?:on|over) (?:the )?[CDKMX]$", "", text)
     text = re.sub(r"\b[CDKMX] (?=is |convex|compact|bounded|closed)", "set ", text).lower()
-    for words, replacement in _NOUNS.items():
+    for words, replacement in _VOCABULARY["words"].items():
         text = re.sub(words, replacement, text)
-    noun, parts = "", list[str]()
-    for part in re.split(r",| and ", text.strip(" .")):
-        nouns = re.findall(r"\b(?:f_i|f|set|gradients?)\b|∇f", part)
-        parts.append(" ".join((part if nouns else f"{noun} {part}").split()))
-        noun = nouns[0] if nouns else noun
+    noun, parts, nouns = "", list[str](), r"\b(?:f_i|f|set|variance|gradients?|x\*)(?!\w)|∇f|e\S*\|"
+    for part in filter(None, map(str.strip, re.split(r",| and ", text.strip(" .")))):
+        matches = re.findall(nouns, part)
+        noun = matches[0] if matches else noun or (re.findall(nouns, text) or [""])[0]
+        parts.append(" ".join((part if matches else f"{noun} {part}").split()))
     return parts
 
 
@@ -83,8 +79,9 @@ def parse_assumption(text: str) -> Callable[..., bool] | None:
     function looks constants up.
     """
     parts = split_assumption(text)
-    rules = [[p for words, p in _PREDICATES.items() if re.fullmatch(words, part)] for part in parts]
-    if all(rules):
+    forms = [(form, name) for name, items in _VOCABULARY["forms"].items() for form in items]
+    rules = [[_PREDICATES[k] for form, k in forms if re.fullmatch(form, part)] for part in parts]
+    if rules and all(rules):
         return lambda problem, look_up: all(rule[0](problem) for rule in rules)
     try:
         tree = ast.parse(text, mode="eval")
@@ -135,7 +132,7 @@ class SearchedStatement:
         assumed = (*claim.assumptions, *getattr(self.method, "assumes", ()))
         self.conditions = {text: parse_assumption(text) for text in assumed}
         unknown = "; ".join(k for k, v in self.conditions.items() if not (v or k in allowed))
-        self.refusal = unknown and f"assumptions that are not understood: {unknown}"
+        self.refusal = unknown and f"assumptions not understood (see --allow): {unknown}"
 
     def admits(self, name: str, value: int) -> bool:
         """Return whether the claim's conditions admit a value of the size `name`, n or d.
