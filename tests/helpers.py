@@ -216,8 +216,21 @@ LOSSES = {
 }
 
 
+class DenseReference:
+    """A problem whose points and gradients are arrays of one shape."""
+
+    def point(self, x):
+        return x.copy()
+
+    def random(self, rng):
+        return rng.standard_normal(self.shape)
+
+    def embedded(self, g):
+        return np.reshape(g, self.shape)
+
+
 @dataclass
-class LinearReference:
+class LinearReference(DenseReference):
     """f_i(x) = phi(<a_i, x>; b_i) + alpha sum_j x_j^2/(1 + x_j^2)."""
 
     problem: LinearModel
@@ -228,12 +241,6 @@ class LinearReference:
         self.loss, self.slope, self.curvature = LOSSES[self.problem.name]
         self.n, d = self.A.shape
         self.shape = (d,)
-
-    def point(self, x):
-        return x.copy()
-
-    def random(self, rng):
-        return rng.standard_normal(self.shape)
 
     def components(self, x):
         return self.loss(self.A @ x, self.b) + self.alpha * np.sum(x**2 / (1.0 + x**2))
@@ -247,12 +254,9 @@ class LinearReference:
         penalty = self.alpha * (2.0 - 6.0 * s**2) / (1.0 + s**2) ** 3 * u
         return curvature[:, None] * self.A + penalty
 
-    def embedded(self, g):
-        return g
-
 
 @dataclass
-class MulticlassReference:
+class MulticlassReference(DenseReference):
     """f_i(X) = log sum_c exp<a_i, x_c> - <a_i, x_(y_i)>; gradients have the shape of X."""
 
     problem: MulticlassLogistic
@@ -260,15 +264,6 @@ class MulticlassReference:
     def __post_init__(self):
         self.A, self.y = self.problem.features, self.problem.labels
         self.n, self.shape = len(self.A), self.problem.shape
-
-    def point(self, x):
-        return x.copy()
-
-    def random(self, rng):
-        return rng.standard_normal(self.shape)
-
-    def embedded(self, g):
-        return np.reshape(g, self.shape)
 
     def components(self, x):
         z = self.A @ x
@@ -430,6 +425,13 @@ def assert_one_sentence(error, *words):
     assert "\n" not in message
     for word in words:
         assert word in message, f"{word!r} is not named in: {message}"
+
+
+def message(check, *given, **named):
+    """Return the message of a check that fails."""
+    with pytest.raises(AssertionError) as failure:
+        check(*given, **named)
+    return str(failure.value)
 
 
 @contextmanager

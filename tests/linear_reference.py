@@ -38,6 +38,12 @@ def model(name="nonconvex-logistic", domain="none", *, seed=0, n=11, d=4, spread
     return MODELS[name](features, labels, over, **{"penalty": penalty} | options)
 
 
+def threshold(moduli, radius):
+    """Return the theta by which falling moduli are lowered to have this sum."""
+    excess = (np.cumsum(moduli) - radius) / np.arange(1, moduli.size + 1)
+    return excess[np.flatnonzero(moduli > excess)[-1]]
+
+
 class Plain:
     """f, its components, and the proximal map of h, from the definitions."""
 
@@ -71,9 +77,7 @@ class Plain:
         if isinstance(self.problem.set, WholeSpace) or np.abs(y).sum() <= self.problem.set.radius:
             return y.copy()
         # The projection lowers all moduli by the theta at which their sum is the radius.
-        moduli = np.sort(np.abs(y))[::-1]
-        excess = (np.cumsum(moduli) - self.problem.set.radius) / np.arange(1, y.size + 1)
-        theta = excess[np.flatnonzero(moduli > excess)[-1]]
+        theta = threshold(np.sort(np.abs(y))[::-1], self.problem.set.radius)
         return np.sign(y) * np.maximum(np.abs(y) - theta, 0.0)
 
     def mapping(self, x, t=0.1):
@@ -89,8 +93,7 @@ class WholeRecovery(RobustMatrixRecovery):
             return super().prox(x, g, lam)
         u, s, vt = np.linalg.svd(x - lam * g, full_matrices=False)
         if s.sum() > self.set.radius:
-            excess = (np.cumsum(s) - self.set.radius) / np.arange(1, s.size + 1)
-            s = np.maximum(s - excess[np.flatnonzero(s > excess)[-1]], 0.0)
+            s = np.maximum(s - threshold(s, self.set.radius), 0.0)
         return (u * s) @ vt
 
 

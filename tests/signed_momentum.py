@@ -12,7 +12,7 @@ class SignedMomentum(torch.optim.Optimizer):
     def step(self, closure=None):
         loss = None if closure is None else closure()
         for group in self.param_groups:
-            for p in group["params"]:
+            for p in (one for one in group["params"] if one.grad is not None):
                 m = self.state[p]["m"] = group["momentum"] * self.state[p].get("m", 0.0) + p.grad
                 p.data -= group["lr"] * m.sign()
         return loss

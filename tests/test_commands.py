@@ -7,11 +7,11 @@ Commands are those in blocks of the pages, and ``python ...`` anywhere; scripts 
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from processes import run_python
 from typer.testing import CliRunner
 
 from pfbench.cli.main import app
@@ -206,12 +206,8 @@ for script in sys.argv[1:]:
 
 
 def output(*arguments):
-    """Return what a Python process prints that ends well."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, *arguments]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
+    """Return what a Python process prints at the root of the checkout."""
+    return run_python(*arguments, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})[0]
 
 
 @pytest.mark.slow

@@ -1,9 +1,7 @@
 """Importing pfbench is quick and loads nothing heavy."""
 
-import subprocess
-import sys
-
 import pytest
+from processes import run_python
 
 import pfbench
 
@@ -20,13 +18,7 @@ print(time.process_time() - started, *sorted(sys.modules))
 
 def imported(module):
     """Return the seconds of processor time that an import takes, and the modules loaded then."""
-    result = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(module=module)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    seconds, *modules = result.stdout.split()
+    seconds, *modules = run_python("-c", SCRIPT.format(module=module))[0].split()
     return float(seconds), set(modules)
 
 

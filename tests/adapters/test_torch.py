@@ -150,25 +150,17 @@ def test_a_module_in_any_surroundings(torch):
 def test_an_optimizer_that_reads_the_gradient_alone_is_run(torch, takes_closure):
     """Its closure was never called: the run was finished at the start, without a call."""
 
-    class Signs(torch.optim.Optimizer):
-        def __init__(self, params, lr):
-            super().__init__(params, {"lr": lr})
+    from signed_momentum import SignedMomentum
 
-        @torch.no_grad()
-        def _move(self):
-            for group in self.param_groups:
-                for p in group["params"]:
-                    if p.grad is not None:
-                        p.sub_(group["lr"] * torch.sign(p.grad))
-
+    class Signs(SignedMomentum):
         if takes_closure:
 
             def step(self, closure=None):
-                self._move()
+                super().step()
         else:
 
             def step(self):
-                self._move()
+                super().step()
 
     on = pf.problem("quadratic", rows=20, columns=4, set="none")
     run = pf.solve(on, TorchOptimizer(optimizer=Signs, iterations=3, step=0.5), measures=["value"])

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from compared import METHODS, SUITE
 from forged_archives import archived, checked_elsewhere, checking, content, forged, run
+from processes import run_python
 
 from pfbench.archive.check import CheckOutcome
 from pfbench.archive.checker import _all_check_tasks, _ClaimsTasks, _recompute_table
@@ -42,9 +42,7 @@ def test_false_claims_carry_it_and_a_true_one_has_none(false_claims, tmp_path):
     script = inside["counterexample-cyclic-stated.py"]
     assert script.decode() == record["script"]
     (tmp_path / "script.py").write_bytes(script)
-    command = [sys.executable, "-I", str(tmp_path / "script.py")]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert f"ratio {record['ratio']!r}" in printed
+    assert f"ratio {record['ratio']!r}" in run_python("-I", tmp_path / "script.py")[0]
     assert "counterexample-descent.py" not in inside
     assert f"{record['measured']:g} > {record['bound']:g} at t" in inside["page.md"].decode()
 

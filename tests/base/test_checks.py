@@ -1,6 +1,8 @@
 """Validation, of samples too: what is accepted, and one sentence for what is not."""
 
+import json
 import math
+import unicodedata
 
 import numpy as np
 import pytest
@@ -11,8 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pfbench.base.checks import check_choice, check_finite_array, check_integer, check_real
 from pfbench.base.errors import InputError
+from pfbench.base.escaping import escape_hidden, escape_spreadsheet
 from pfbench.base.names import unknown_name_error
 from pfbench.base.sample import Sample, weight_indices
+from pfbench.base.status import VERDICT_NAMES, Verdict
 
 
 @pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
@@ -138,3 +142,74 @@ def test_the_mean_over_nothing_is_refused(empty):
 def test_a_bad_sample_is_refused_in_one_sentence(indices, counts, words):
     with refused(*words):
         Sample(np.array(indices), np.array(counts))
+
+
+# --- texts of strangers are shown, and nothing in them acts ---------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("nfwu-svrg[batch=3]", "nfwu-svrg[batch=3]"),
+        ("Ψ(x) – 10⁻³ · 1\N{NARROW NO-BREAK SPACE}000 漢字", None),
+        ("\x1b[2J\x1b]0;title\x07", r"\x1b[2J\x1b]0;title\x07"),
+        ("a\r\nb\tc", r"a\r\nb\tc"),
+        ("\x9b31m", r"\x9b31m"),
+        ("\u202eevil\u2066", r"\u202eevil\u2066"),
+        ("a\u2028b\u200b", r"a\u2028b\u200b"),
+        ("\ud800", r"\ud800"),
+        ("\ufffe\U000e0041", r"\ufffe\U000e0041"),
+        ("\x00\x7f", r"\x00\x7f"),
+    ],
+)
+def test_what_would_act_is_shown(text, shown):
+    assert escape_hidden(text) == (text if shown is None else shown)
+
+
+def test_what_is_kept_stays():
+    assert escape_hidden("a\n\tb\x1b", "\n\t") == "a\n\tb\\x1b"
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+def test_nothing_is_left_that_acts(text):
+    shown = escape_hidden(text)
+    assert not {unicodedata.category(one) for one in shown} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    assert "".join(shown.split()) == shown or " " in shown or not shown.isascii()
+    assert escape_hidden(shown) == shown
+    shown.encode()
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\t=1", "\r=1"])
+def test_a_formula_is_a_text(text):
+    assert escape_spreadsheet(text) == f"'{escape_hidden(text)}"
+
+
+@pytest.mark.parametrize("text", ["", "a=1", "1-1", " x"])
+def test_any_other_text_is_itself(text):
+    assert escape_spreadsheet(text) == text
+
+
+# --- the verdicts: their order, and the names that older stores have ------------------------------
+
+
+def test_every_verdict_has_a_place_and_a_style():
+    assert sorted(one.rank_from_worst for one in Verdict) == list(range(len(Verdict)))
+    assert all(one.terminal_style for one in Verdict)
+
+
+def test_only_what_is_wrong_or_kept_is_called_so():
+    assert {one for one in Verdict if one.is_wrong} == {"violated", "failed"}
+    kept = {one for one in Verdict if one.keeps_bound}
+    assert kept == {"holds", "within-10", "attained"}
+    assert max(Verdict, key=lambda one: one.rank_from_worst) == "attained"
+    assert all(
+        one.rank_from_worst > other.rank_from_worst for one in kept for other in set(Verdict) - kept
+    )
+
+
+def test_a_former_name_is_read_and_never_written():
+    assert Verdict("tight") is Verdict.WITHIN_10
+    assert "tight" in VERDICT_NAMES
+    assert json.dumps([Verdict("tight")]) == '["within-10"]'
+    with pytest.raises(ValueError, match="proved"):
+        Verdict("proved")

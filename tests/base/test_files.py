@@ -3,10 +3,9 @@
 import errno
 import os
 import stat
-import subprocess
-import sys
 
 import pytest
+from processes import run_python
 
 from pfbench.base import files
 from pfbench.base.errors import InputError, StorageError
@@ -209,9 +208,7 @@ for path, folder in (("locked/new", True), ("locked/file", False), ("open/file",
         print("fine")
 """
     # Relative paths: somebody else may not pass through the folders above.
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    printed, _ = run_python("-c", code, cwd=tmp_path)
     why = "cannot be written (Permission denied): choose another, or fix its permissions."
     refused = [f"{path} {why}" for path in ("locked/new", "locked/file", "open/file")]
-    assert done.stdout.splitlines() == [*refused, "fine"]
+    assert printed.splitlines() == [*refused, "fine"]

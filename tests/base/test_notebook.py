@@ -2,8 +2,6 @@
 
 import builtins
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -13,6 +11,7 @@ import pytest
 from helpers import refused
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import run_python
 
 import pfbench as pf
 from pfbench.base.errors import InputError
@@ -172,7 +171,6 @@ def test_a_cell_of_a_notebook_gets_plain_lines(monkeypatch):
         "import time; from pfbench.cli import progress; progress.BETWEEN_LINES = 0.0\n"
         "with progress.StepProgress('mine', 3, 'runs') as s: [s.advance() for _ in range(3)]"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.splitlines() == [
+    assert run_python("-c", code)[1].splitlines() == [
         f"mine: {k} of 3 runs, estimating the time left" for k in (1, 2)
     ]

@@ -2,11 +2,10 @@
 
 import copy
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from processes import run_python
 
 import pfbench as pf
 from pfbench.base import arrays
@@ -44,8 +43,7 @@ def test_a_pickle_is_read_in_a_fresh_process(tmp_path):
     file = tmp_path / "p"
     file.write_bytes(pickle.dumps((pf.problem("quadratic"), pf.algorithm("frank-wolfe"))))
     text = f"import pickle; print(pickle.load(open({str(file)!r}, 'rb'))[0].name)"
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-    assert done.stdout == "quadratic\n"
+    assert run_python("-c", text) == ("quadratic\n", "")
 
 
 # --- The memory of long vectors is used again once nobody can read it any more, and not before ----

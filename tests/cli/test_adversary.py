@@ -1,10 +1,9 @@
 """``pfbench adversary``: certificates, their check, and what is refused."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from processes import run_python
 
 from pfbench.resisting.certificate import _digest
 
@@ -49,13 +48,8 @@ def test_a_file_is_written_and_checked_by_another_process(pfbench, conforms, fol
     assert sorted(path.name for path in folder.glob("fw*")) == ["fw.json", "fw.transcript.npz"]
     stored = conforms(json.loads((folder / "fw.json").read_text()), "adversary.json")
     assert {**made, "schema": 1}.items() <= stored.items()
-    other = subprocess.run(
-        [sys.executable, "-m", "pfbench", "adversary", "--check", "fw.json", "--json"],
-        capture_output=True,
-        text=True,
-    )
-    assert other.returncode == 0, other.stderr
-    assert json.loads(other.stdout) == made
+    other, _ = run_python("-m", "pfbench", "adversary", "--check", "fw.json", "--json")
+    assert json.loads(other) == made
 
 
 def test_an_edited_certificate_is_refused(pfbench, folder):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from own_things import Quadratic
+from processes import run_python
 
 ROOT = Path(__file__).parents[2]
 OWN = ("-p", "own_things:Quadratic[rows=7]", "-a", "misbehaving:Descent[iterations=4,step=0.5]")
@@ -120,15 +120,9 @@ measures = "own_module:distance"
 
 def command(*arguments):
     """Run the command in a process of its own that does not look into the current folder."""
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "pfbench", *arguments],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout), done.stderr.splitlines()
+    path = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+    out, err = run_python("-P", "-m", "pfbench", *arguments, env=path)
+    return json.loads(out), err.splitlines()
 
 
 @pytest.fixture
@@ -196,3 +190,68 @@ def test_a_function_is_run_with_its_parameters_and_compared(pfbench):
     assert "batch" in pfbench("compare", "plain_methods:mini_batch", "--grid").out
     outcome = pfbench("solve", *ON, "-a", "plain_methods:mini_batch[batch=3]")
     assert "mini_batch needs iterations: write plain_methods" in outcome.err
+
+
+# --- what pfbench check prints, its JSON, and its exit statuses -----------------------------------
+
+
+OWN_PROBLEM = "own_things:Quadratic[rows=7]"
+
+
+@pytest.mark.thin(2)
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        (("simplex",), "set"),
+        (("penalty:l1",), "penalty"),
+        (("l1[radius=3]",), "set"),
+        (("estimator:svrg",), "estimator"),
+        (("svrg",), "algorithm"),
+        (("nfwu-svrg[batch=2]", "-p", OWN_PROBLEM), "algorithm"),
+        (("misbehaving:Descent[iterations=4]",), "algorithm"),
+        ((OWN_PROBLEM,), "problem"),
+    ],
+)
+def test_what_is_right_passes(pfbench, conforms, arguments, kind):
+    outcome = pfbench("check", *arguments, "--json")
+    assert outcome.status == 0, outcome.out
+    found = conforms(outcome.json, "check.json")
+    assert (found["name"], found["kind"], found["passed"]) == (arguments[0], kind, True)
+    assert all(one["expected"] is None for one in found["findings"])
+
+
+def test_it_is_told_in_lines(pfbench):
+    outcome = pfbench("check", "nfwu-svrg[batch=2]", "-p", OWN_PROBLEM)
+    assert outcome.status == 0
+    first, head, *lines, last = filter(None, outcome.out.splitlines())
+    assert first == f"algorithm nfwu-svrg[batch=2], on {OWN_PROBLEM}"
+    assert head.split() == ["check", "result", "what", "was", "seen"]
+    assert all(" passed " in line or " skipped " in line for line in lines)
+    assert ", 0 failed, " in last
+    assert outcome.err.splitlines()[0] == f"importing {OWN_PROBLEM}"
+
+
+WRONG = """
+import numpy as np
+from pfbench.sets import L1Ball
+
+
+class Wrong(L1Ball):
+    def lo(self, g):
+        return -super().lo(g)
+"""
+
+
+def test_a_failure_is_told_whole(pfbench, folder, conforms):
+    (folder / "my_sets.py").write_text(WRONG)
+    outcome = pfbench("check", "my_sets.py:Wrong[radius=2]")
+    assert outcome.status == 1
+    (failure,) = [line for line in outcome.out.splitlines() if line.startswith("lo minimises: ")]
+    for words in ("<g, lo(g)> must be the minimum", "does lo maximise", "Example: g = ("):
+        assert words in failure
+    assert failure.endswith("Look at my_sets.py:7 (Wrong.lo).")
+    outcome = pfbench("check", "my_sets.py:Wrong", "--json")
+    found = conforms(outcome.json, "check.json")
+    assert (outcome.status, found["passed"]) == (1, False)
+    one = next(one for one in found["findings"] if one["check"] == "lo minimises")
+    assert one["locations"] == ["my_sets.py:7 (Wrong.lo)"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import INTERRUPTIBLE, SMALL, SVRG, Outcome
+from processes import run_python
 from typer.main import get_command
 
 import pfbench as package
@@ -51,9 +52,7 @@ def test_help_and_version_need_no_numerics(start):
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     for arguments in (("--help",), ("--version",), ("solve", "--help"), ("data", "--help")):
-        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True)
-        assert done.returncode == 0, done.stderr.decode()
-        assert done.stderr == b""
+        assert run_python("-c", code, *arguments)[1] == ""
 
 
 def test_help_names_every_verb(pfbench, finish):

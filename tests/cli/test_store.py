@@ -2,12 +2,12 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from processes import run_python
 from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, change, key_of, made_run, set_aside
 
 from pfbench.runs.storage.content_keys import source_note
@@ -175,9 +175,7 @@ def test_listing_and_reading_load_neither_pyarrow_nor_numba(store):
         "except SystemExit as end: assert end.code == 0\n"
         "assert not {'pyarrow', 'pandas', 'numba', 'scipy'} & set(sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("7 stored\n")
+    assert run_python("-c", script)[0].endswith("7 stored\n")
 
 
 def test_forget(pfbench, store, conforms):

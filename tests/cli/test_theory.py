@@ -1,10 +1,16 @@
 """What a report says of claims, and what is told while claims are tested on a method."""
 
+import inspect
+import math
 from dataclasses import replace
 
 import pytest
 from generated_reports import report_of
 
+import pfbench as pf
+from pfbench.algorithms import ALGORITHMS, Algorithm
+from pfbench.algorithms.guarantee import WHERE
+from pfbench.base.constants import Constants
 from pfbench.base.counts import COUNTED
 from pfbench.claims.catalogue import CLAIMS, claims_about, methods_first_then_quickest_key
 from pfbench.cli import verification_job
@@ -179,3 +185,103 @@ def test_it_is_told_while_claims_are_open(pfbench, monkeypatch, quiet):
     assert outcome.status == 0
     assert ("0 of 2 claims verified; remaining: " in outcome.err) == (not quiet)
     assert "verified; remaining" not in pfbench("verify", *names, "--jobs", 0, *json).err
+
+
+# --- what a theorem promises of its schedule, beside what was measured ----------------------------
+
+
+EPSILON, D = 0.25, 3.0
+CONSTANTS = Constants(n=64, D=D)
+
+# By their sources: the number for epsilon, of which measure, to which power, where.
+EXPECTED = {
+    name: promise
+    for promise, names in {
+        (EPSILON, "fw_gap", 1, "least"): "frank-wolfe",
+        (EPSILON, "fw_gap", 1, "output"): (
+            "sfw svfw sagafw spider-fw page-fw lsvrg-fw zerosarah-fw storm-fw"
+        ),
+        (2 * EPSILON * D, "fw_gap", 1, "output"): (
+            "nfwu-sg nfwu-svrg nfwu-spiderg nfwu-casvrg nfwu-caspiderg nfwu-page nfwu-lsvrg "
+            "nfwu-storm"
+        ),
+        (EPSILON, "gradient_mapping_sq", 1, "least"): "ncgs rsag prox-rsag",
+        (EPSILON, "", 1, "output"): "ncgs-stochastic",
+        (EPSILON, "gradient_mapping_sq", 1, "output"): (
+            "ncgs-vr ncgs-spider prox-sgd svrg prox-svrg projected-svrg prox-svrg-plus saga "
+            "prox-saga sarah"
+        ),
+        (EPSILON, "gradient_mapping_sq", 0.5, "least"): "prox-gd projected-gradient",
+        (5 * EPSILON, "gradient_mapping_sq", 0.5, "output"): "spider",
+        (EPSILON**2, "gradient_mapping_sq", 1, "output"): (
+            "spiderboost prox-spiderboost page prox-page lsvrg zerosarah"
+        ),
+        (EPSILON, "excess", 1, "last"): "cgs cgs-convex heavy-ball-fw optimistic-fw local-lmo",
+        (EPSILON, "excess", 1, "mean"): (
+            "storc one-sfw momentum-sfw page-fw-convex spider-fw-convex"
+        ),
+    }.items()
+    for name in names.split()
+}
+ONLY_AN_ORDER = {"prox-spiderboost-m", "natasha15"}
+"""Their theorems hide a constant."""
+
+
+def test_every_schedule_of_a_theorem_has_its_promise():
+    found = {}
+    for name, cls in ALGORITHMS.items():
+        if inspect.getdoc(cls.theory) != inspect.getdoc(Algorithm.theory):
+            one = cls.guarantee
+            found[name] = one and (
+                one.bound(EPSILON, CONSTANTS), one.measure, one.power, one.location
+            )  # fmt: skip
+    assert found == EXPECTED | dict.fromkeys(ONLY_AN_ORDER)
+
+
+def test_a_promise_of_the_output_is_of_a_drawn_output_and_of_every_run_if_nothing_is_drawn():
+    for name in EXPECTED:
+        cls = ALGORITHMS[name]
+        assert cls.guarantee.description.endswith(WHERE[cls.guarantee.location])
+        if cls.guarantee.location == "output":
+            assert cls.parameters()["output"].default in ("uniform", "weighted"), name
+        elif cls.guarantee.location in ("last", "mean"):
+            assert cls.parameters()["output"].default == "last", name
+
+
+SMALL = "log-cosh[source=synthetic,rows=30,columns=4,set=l2,radius=1]"
+
+
+@pytest.mark.parametrize("name", ["frank-wolfe", "nfwu-sg", "prox-gd", "prox-svrg"])
+def test_it_stands_beside_what_was_measured(pfbench, conforms, name):
+    given = ("solve", "-p", SMALL, "-a", f"{name}[epsilon=0.5]")
+    run = conforms(pfbench(*given, "--json").json, "solve.json")
+    found, promise = run["guarantee"], ALGORITHMS[name].guarantee
+    problem = pf.problem("log-cosh", source="synthetic", rows=30, columns=4, set="l2", radius=1)
+    assert found["bound"] == promise.bound(0.5, problem.constants(problem.start()))
+    value = run["final"][promise.measure]
+    assert found["measured"] == pytest.approx(value**promise.power)
+    assert found["full_schedule"]
+    text = " ".join(pfbench(*given).out.split())
+    assert f"promised {promise.criterion} <= {promise.bound_text} = {found['bound']:.6g}: " in text
+    assert f"{WHERE[promise.location]} measured" in text
+    assert f"measured {found['measured']:.6g} at the output" in text
+
+
+def test_of_several_runs_the_mean_is_shown(pfbench):
+    text = pfbench("solve", "-p", SMALL, "-a", "nfwu-sg[epsilon=0.5]", "--repeat", 3).out
+    runs = pfbench("solve", "-p", SMALL, "-a", "nfwu-sg[epsilon=0.5]", "--repeat", 3, "--json").json
+    mean = math.fsum(run["final"]["fw_gap"] for run in runs) / 3
+    assert f"{mean:.6g} at the outputs, in the mean of 3 runs" in text
+
+
+def test_parameters_of_ones_own_have_no_promise(pfbench):
+    for own in ("frank-wolfe[iterations=3]", "nfwu-sg[epsilon=0.5,iterations=3]"):
+        assert pfbench("solve", "-p", SMALL, "-a", own, "--json").json["guarantee"] is None
+        assert "promised" not in pfbench("solve", "-p", SMALL, "-a", own).out
+
+
+def test_info_says_it_beside_what_the_schedule_needs(pfbench):
+    about = pfbench("info", "nfwu-spiderg", "--json").json
+    assert about["promises"].startswith("E V(x) <= 2 epsilon D: in expectation at the output")
+    assert about["promises"] in " ".join(pfbench("info", "nfwu-spiderg").out.split())
+    assert pfbench("info", "natasha15", "--json").json["promises"] is None

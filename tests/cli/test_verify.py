@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import own_worst
 import pytest
 import typer
 
@@ -251,35 +252,10 @@ def test_power_tells_the_least_error_of_each_parameter(written):
     assert Path("power.md").read_text().count("| not asked |") == 3
 
 
-OWN_WORST = """
-import pfbench as pf
-from dataclasses import dataclass
-from pfbench.claims import Claim, bound
-
-@dataclass(frozen=True, kw_only=True)
-class Down(pf.Algorithm):
-    requires = frozenset({"gradient", "smooth"})
-    deterministic = True
-    iterations: int
-    step: float = 1.0
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            x = x - self.step * ask.gradient(x)
-            yield pf.State(x)
-
-def most(c, a):
-    return 1.9 * c.L_f * c.delta / a.iterations
-
-CHECK = bound(most, "gradient_mapping_sq", parameters={"iterations": 9})
-WRONG = Claim(name="wrong", statement="", algorithm=Down, check=CHECK,
-              instances=("quadratic[source=synthetic,set=none]",))
-"""
-
-
 def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder):
     """Computed, held to its claim, and handed back as a problem to run."""
     pytest.importorskip("PEPit")
-    (folder / "own_down.py").write_text(OWN_WORST)
+    shutil.copy(Path(own_worst.__file__), folder / "own_down.py")
     method = "own_down.py:Down"
     found = pfbench("worst-case", method, "--json", "own_down.json")
     assert found.status == 0
@@ -297,7 +273,7 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder):
     assert "exceeds the bound" in broken.out
     for given, says in (
         (["own_down.py:WRONG", "saga"], "either a single FILE.py:NAME"),
-        (["own_down.py:CHECK"], "must be an algorithm or a claim"),
+        (["own_down.py:pf"], "must be an algorithm or a claim"),
         ([method, "--function-class", "m=3"], "unknown parameter of --function-class 'm'"),
     ):
         refused = pfbench("worst-case", *given)

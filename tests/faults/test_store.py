@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from faults import killing
 from stored import ENVIRONMENT, change, key_of, made_run, set_aside
 
 from pfbench.base.errors import StorageError
@@ -245,3 +246,15 @@ for seed in range(20):
     assert sorted(set_aside(store)) == sorted(
         ("run", key_of(seed), "wrong content") for seed in range(20)
     )
+
+
+# --- a sweep that is killed and resumed -----------------------------------------------------------
+
+
+@pytest.mark.faults
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize(("victim", "times"), [("parent", 1), ("worker", 2), ("stopped", 2)])
+def test_nothing_is_lost_and_nothing_differs(tmp_path, victim, times):
+    found, _ = killing.VICTIMS[victim](tmp_path / victim, random.Random(1), times)
+    assert found == killing.undisturbed(tmp_path / "undisturbed")

@@ -15,35 +15,27 @@ from pfbench.runs.planning.spec import load_spec
 ESCAPES = r"\u001b[2J\u001b]0;x\u0007\u009b31m\u202e"
 CAPTION = r"line one\n\\input{/etc/passwd}\n\\immediate\\write18{id}\r\u2028x"
 
-SPEC = f'''
-title = "{ESCAPES}{CAPTION}"
-about = "{ESCAPES}"
-[[study]]
-key = "tiny"
-title = "{CAPTION}{ESCAPES}"
-about = "{ESCAPES}"
-problems = "problem[seed={{seed}}]"
-seeds = 3
-measures = ["fw_gap", "estimator_error"]
-every = "{{period}}"
-[study.algorithms]
-"=cmd|' /C calc'!A0" = "nfwu-svrg[batch={{batch}},period={{period}}]"
-"+{ESCAPES}" = "nfwu-casvrg[batch={{batch}},period={{period}}]"
-[[study.setting]]
-title = "@SUM(A1){ESCAPES}"
-batch = 3
-period = 4
-[[study.setting]]
-title = "S"
-batch = 5
-period = 2
-'''
+ACTING = {
+    "Two estimators & <three> seeds": f"{ESCAPES}{CAPTION}",
+    "Made by hand.": ESCAPES,
+    "A tiny <study>": f"{CAPTION}{ESCAPES}",
+    "First paragraph": ESCAPES,
+    "'''": '"""',
+    "SVRG = ": "\"=cmd|' /C calc'!A0\" = ",
+    "CA<SVRG>": f"+{ESCAPES}",
+    "S = 3 | p = 4": f"@SUM(A1){ESCAPES}",
+    "S = √n": "S",
+}
+"""Parts of the spec of these tests, and texts that act in their place."""
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory, with_failures, made):
-    folder = tmp_path_factory.mktemp("strangers")
-    (folder / "s.toml").write_text(SPEC)
+def written(tmp_path_factory, spec, with_failures, made):
+    folder, text = tmp_path_factory.mktemp("strangers"), spec.text
+    for part, acting_text in ACTING.items():
+        assert part in text
+        text = text.replace(part, acting_text)
+    (folder / "s.toml").write_text(text, encoding="utf-8")
     spec = load_spec(folder / "s.toml")
 
     def acts(outcome):

@@ -2,12 +2,12 @@
 
 import itertools
 import re
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers import message
+from processes import run_python
 
 from pfbench.base.errors import InputError
 from pfbench.testing import (
@@ -37,12 +37,6 @@ def gradient(x):
     return A @ x
 
 
-def message(check, *given, **hyper):
-    with pytest.raises(AssertionError) as failure:
-        check(*given, **hyper)
-    return str(failure.value)
-
-
 def test_the_import_needs_numpy_alone():
     code = (
         "import sys, time, numpy; start = time.process_time(); import pfbench.testing as t;"
@@ -50,7 +44,7 @@ def test_the_import_needs_numpy_alone():
         "heavy = {'scipy', 'numba', 'pandas', 'pyarrow', 'torch', 'rich'} & set(sys.modules);"
         "print(time.process_time() - start, *heavy)"
     )
-    seconds, *heavy = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    seconds, *heavy = run_python("-c", code)[0].split()
     assert not heavy
     assert float(seconds) < 0.3
 

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers import message
 from plain_methods import conditional_gradient, every_state, mini_batch
 
 import pfbench as pf
@@ -127,12 +128,6 @@ def test_a_solver_may_tell_its_iterates_or_yield_them():
 
 
 # --- What a failed check says: a call that reproduces it, likely causes, and gradients that chan---
-
-
-def message(check, *given, **hyper):
-    with pytest.raises(AssertionError) as failure:
-        check(*given, **hyper)
-    return str(failure.value)
 
 
 def test_the_last_line_has_every_argument_that_is_no_default():

@@ -1,6 +1,5 @@
 """Worst cases of any method: its generator on unknowns, against numbers and formulas."""
 
-import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -144,58 +143,21 @@ def test_too_much_is_refused():
 
 # --- by name --------------------------------------------------------------------------------------
 
-FILE = """
-from dataclasses import dataclass
-import pfbench as pf
-from pfbench.claims import Claim, bound
 
-@dataclass(frozen=True, kw_only=True)
-class Down(pf.Algorithm):
-    requires = frozenset({"gradient", "smooth"})
-    deterministic = True
-    iterations: int
-    step: float
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            x = x - self.step * ask.gradient(x)
-            yield pf.State(x)
-
-def steps(c, T=50):
-    return {"iterations": T, "step": 1 / c.L_f}
-
-def claim(name, factor):
-    most = lambda c, a: factor * c.L_f * c.delta / a.iterations
-    check = bound(most, "gradient_mapping_sq", parameters=steps)
-    on = ("quadratic[source=synthetic,set=none]",)
-    return Claim(name=name, statement="", algorithm=Down, instances=on, check=check)
-
-TRUE, WRONG = claim("true", 2), claim("wrong", 1.9)
-"""
-
-
-@pytest.fixture
-def file(tmp_path, monkeypatch):
-    (tmp_path / "own_worst.py").write_text(FILE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    yield "own_worst.py"
-    sys.modules.pop("own_worst", None)
-
-
-def test_a_claim_is_held_to_it(file):
-    found = list(iterate_user_worst_cases(f"{file}:TRUE"))
+def test_a_claim_is_held_to_it():
+    found = list(iterate_user_worst_cases("own_worst:TRUE"))
     assert [check.worst_case.steps for check in found] == [1, 2, 3, 4]
     for check in found:
         assert check.worst_case.value == pytest.approx(1 / check.worst_case.steps, rel=1e-5)
         assert check.bound == 1 / check.worst_case.steps
         assert not check.is_violated
-    assert all(check.is_violated for check in iterate_user_worst_cases(f"{file}:WRONG"))
+    assert all(check.is_violated for check in iterate_user_worst_cases("own_worst:WRONG"))
 
 
-def test_a_method_with_its_parameters_on_other_functions(file):
+def test_a_method_with_its_parameters_on_other_functions():
     (check,) = iterate_user_worst_cases(
-        f"{file}:Down[step=0.5,iterations=2]", "L=2,delta=3,over=mean"
+        "own_worst:Down[step=0.5,iterations=2]", "L=2,delta=3,over=mean"
     )
     assert check.worst_case.value == pytest.approx(2 * 2.0 * 3.0 / 2, rel=1e-5)  # 2 L delta/T
     with pytest.raises(InputError, match="parameter"):
-        list(iterate_user_worst_cases(f"{file}:Down[step=1]", "lipschitz=2"))
+        list(iterate_user_worst_cases("own_worst:Down[step=1]", "lipschitz=2"))

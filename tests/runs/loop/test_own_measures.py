@@ -193,16 +193,12 @@ def test_what_is_no_measure_is_refused_in_one_sentence(names, words):
         chosen_measures(problem, [f"own_things:{name}" for name in names])
 
 
-def test_a_measure_that_changes_its_problem_leaves_nothing_behind(tmp_path):
+def test_a_measure_that_changes_its_problem_leaves_nothing_behind():
     """The next run in the same process has what it has alone."""
 
-    def plan(measure):
-        return PlannedRun(
-            "own_things:Quadratic", "prox-gd[iterations=3,step=0.1]", 0, (measure,), 1
-        )
-
-    clean = execute_plan(plan("value"))
-    spoilt, after = (execute_plan(plan(name)) for name in ("own_things:moves_the_centres", "value"))
+    names, method = ("value", "own_things:moves_the_centres"), "prox-gd[iterations=3,step=0.1]"
+    plain, spoiling = (plan(algorithm=method, measures=(name,)) for name in names)
+    clean, spoilt, after = map(execute_plan, (plain, spoiling, plain))
     assert spoilt.status == "finished"
     assert [row[-1] for row in after.rows] == [row[-1] for row in clean.rows]
     assert after.final == clean.final

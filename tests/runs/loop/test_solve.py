@@ -5,6 +5,7 @@ import time
 import weakref
 from dataclasses import dataclass, replace
 from inspect import signature
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -119,6 +120,19 @@ def test_drawn_output_has_the_declared_law_over_the_points_at(dense, output, wit
     assert statistic < chi2.isf(1e-7, possible.sum() - 1)
 
 
+def with_parts(problem, **parts):
+    """Return the logistic problem with other methods."""
+    kind = type("Changed", (NonconvexLogistic,), parts)
+    return kind(problem.features, problem.labels, problem.set, problem.alpha)
+
+
+def without_constant(problem, name):
+    def constants(self, start):
+        return replace(problem.constants(start), **{name: np.inf})
+
+    return with_parts(problem, constants=constants)
+
+
 class Bare:
     """A problem whose constants are computed once, so that many runs take little time."""
 
@@ -197,12 +211,7 @@ def test_final_has_what_was_asked_for_with_a_parameter(dense):
 def test_a_problem_that_does_not_state_its_smoothness_can_be_run(dense, constant, walk):
     """There is no lambda then, so no gradient mapping; JSON has null for both."""
 
-    class Unknown(NonconvexLogistic):
-        def constants(self, start):
-            return replace(super().constants(start), **{constant: np.inf})
-
-    problem = Unknown(dense.features, dense.labels, dense.set, dense.alpha)
-    run = solve(problem, walk())
+    run = solve(without_constant(dense, constant), walk())
     assert run.status == "finished"
     assert run.final["gradient_mapping_sq"] is None
     assert run.final["gradient_mapping_lambda"] is None
@@ -210,11 +219,8 @@ def test_a_problem_that_does_not_state_its_smoothness_can_be_run(dense, constant
 
 
 def test_json_of_a_cut_run_and_of_a_measure_that_is_infinite(dense, walk):
-    class Odd(NonconvexLogistic):
-        def measures(self):
-            return {"odd": lambda problem, state: np.inf, "none": lambda problem, state: None}
-
-    problem = Odd(dense.features, dense.labels, dense.set, dense.alpha)
+    odd = {"odd": lambda problem, state: np.inf, "none": lambda problem, state: None}
+    problem = with_parts(dense, measures=lambda self: odd)
     found = solve(problem, walk(), budget=Budget(fo=0)).as_json()
     assert json.loads(json.dumps(found, allow_nan=False))["final"]["odd"] is None
 
@@ -241,12 +247,7 @@ def test_seconds_run_while_the_algorithm_thinks(dense, walk):
 
 
 def test_seconds_inside_oracles_are_told_apart(dense, walk):
-    class Slow(NonconvexLogistic):
-        def gradient(self, x):
-            time.sleep(0.05)
-            return super().gradient(x)
-
-    problem = Slow(dense.features, dense.labels, dense.set, dense.alpha)
+    problem = with_parts(dense, gradient=lambda self, x: time.sleep(0.05) or dense.gradient(x))
     run = solve(problem, walk(iterations=4))
     assert run.seconds >= run.oracle_seconds >= 0.2
 
@@ -312,18 +313,12 @@ def test_in_place_changes_by_the_algorithm_do_not_reach_the_callers_start(dense,
 
 
 def test_an_oracle_that_the_problem_lacks_is_refused_by_name(dense):
-    class FirstOrder(NonconvexLogistic):
-        def open(self, rng):
-            whole = super().open(rng)
+    def first_order(self, rng):
+        whole = dense.open(rng)
+        names = ("n", "unconstrained", "gradient", "batch", "difference", "lo")
+        return SimpleNamespace(**{name: getattr(whole, name) for name in names})
 
-            class Backend:
-                n, unconstrained = whole.n, whole.unconstrained
-                gradient, batch = whole.gradient, whole.batch
-                difference, lo = whole.difference, whole.lo
-
-            return Backend()
-
-    problem = FirstOrder(dense.features, dense.labels, dense.set, dense.alpha)
+    problem = with_parts(dense, open=first_order)
     with pytest.raises(RefusedError, match="nfwu-casvrg queries hessian") as error:
         solve(problem, algorithm("nfwu-casvrg", **EPOCH))
     assert_one_sentence(error, "nonconvex-logistic")
@@ -331,11 +326,7 @@ def test_an_oracle_that_the_problem_lacks_is_refused_by_name(dense):
 
 
 def test_a_missing_constant_is_refused_by_name(dense):
-    class Unknown(NonconvexLogistic):
-        def constants(self, start):
-            return replace(super().constants(start), L2_ms=np.inf)
-
-    problem = Unknown(dense.features, dense.labels, dense.set, dense.alpha)
+    problem = without_constant(dense, "L2_ms")
     with pytest.raises(RefusedError, match="needs the constant L2_ms"):
         solve(problem, algorithm("nfwu-casvrg", epsilon=0.1))
     assert solve(problem, algorithm("nfwu-casvrg", **EPOCH)).status == "finished"
@@ -355,12 +346,7 @@ def test_a_target_is_read_as_written():
 def test_nothing_is_asked_before_a_refusal(dense, walk):
     asked = []
 
-    class Nosy(NonconvexLogistic):
-        def gradient(self, x):
-            asked.append(x)
-            return super().gradient(x)
-
-    problem = Nosy(dense.features, dense.labels, dense.set, dense.alpha)
+    problem = with_parts(dense, gradient=lambda self, x: asked.append(x))
 
     class Demanding(walk):
         requires = frozenset({"telepathy"})

@@ -1,7 +1,11 @@
 """Measuring changes nothing; the trace's rows are the iterates with the counts that they cost."""
 
+import pickle
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pfbench as pf
 from pfbench.algorithms import algorithm
@@ -14,6 +18,7 @@ from pfbench.points import FactoredMatrix, combine, keep
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.steps import random_stream, steps
+from pfbench.runs.loop.trace import TraceRows, rows_from_columns
 
 EPOCH = {"batch": 5, "period": 4, "iterations": 17, "step": 0.1}
 
@@ -218,3 +223,54 @@ def test_what_yields_no_states_is_refused_at_the_first():
     run = steps(pf.problem(PROBLEM), Wrong())
     with pytest.raises(InputError, match="yield a State"):
         next(run.states)
+
+
+# --- rows in one array are the tuples that they stand for, of the same types ----------------------
+
+
+WHOLE = st.integers(1 - 2**53, 2**53 - 1)
+NUMBER = st.floats()
+TABLES = st.lists(st.tuples(WHOLE, WHOLE, NUMBER), max_size=6)
+
+
+def read(table):
+    """Return the rows of a table, read from its columns."""
+    whole, others, numbers = zip(*table, strict=True) if table else ((), (), ())
+    return rows_from_columns(np.array([whole, others], np.int64), np.array([numbers], float))
+
+
+def words_of(rows):
+    """Return rows in words, in which 1 is not 1.0 and NaN is NaN."""
+    return [repr(row) for row in rows]
+
+
+@given(TABLES, st.integers(-8, 8), st.slices(6))
+def test_they_are_the_tuples(table, at, part):
+    rows = read(table)
+    assert isinstance(rows, TraceRows)
+    assert (len(rows), words_of(rows), repr(rows)) == (len(table), words_of(table), repr(table))
+    assert words_of(rows[part]) == words_of(table[part])
+    assert words_of(reversed(rows)) == words_of(reversed(table))
+    if -len(table) <= at < len(table):
+        assert repr(rows[at]) == repr(table[at])
+    else:
+        with pytest.raises(IndexError):
+            rows[at]
+    assert words_of(pickle.loads(pickle.dumps(rows))) == words_of(table)
+
+
+@given(st.lists(st.tuples(WHOLE, WHOLE, st.floats(allow_nan=False)), max_size=6))
+def test_they_are_equal_to_the_tuples_and_to_other_rows(table):
+    assert read(table) == table
+    assert read(table) == read(table)
+    assert read(table) != [*table, (0, 0, 0.0)]
+    assert read(table) != tuple(table)
+
+
+def test_as_an_array_they_are_not_copied_and_cannot_be_changed():
+    rows = read([(1, 2, 0.5), (3, 4, np.nan)])
+    seen = np.asarray(rows, dtype=float)
+    assert np.shares_memory(seen, rows.numbers)
+    assert not np.shares_memory(np.array(rows), rows.numbers)
+    with pytest.raises(ValueError, match="read-only"):
+        seen[0, 0] = 2.0

@@ -127,39 +127,30 @@ def test_values_that_make_a_template_very_long_are_refused(refusal):
 # --- TOML -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        (f"seeds = {'9' * 5000}\n", "seeds (line 3) has a number of 1,000 digits or more"),
-        (f"seeds = [1, {'9' * 5000}]\n", "seeds (line 3) has a number of 1,000 digits"),
-        (f"seeds = 0x{'f' * 5000}\n", "seeds is an integer of more than 64 bits"),
-        (f"seeds = [1, {2**63}]\n", "seeds[1] is an integer of more than 64 bits"),
-        (f"budget = {{sfo = {'1_0' * 1000}}}\n", "budget (line 3) has a number of 1,000 digits"),
-        (f"seeds = {'[' * 100_000}\n", "seeds (line 3) is nested more than 16 deep"),
-        (f"seeds = {'[' * 100_000}{']' * 100_000}\n", "seeds (line 3) is nested"),
-        (f"grid = {'{a=' * 5000}1{'}' * 5000}\n", "is nested more than 16 deep"),
-        (f"{'a.' * 50_000}a = 1\n", "line 3 is nested more than 16 deep"),
-        (f"[{'a.' * 50_000}a]\n", "line 3 is nested more than 16 deep"),
-        ('"a".' * 50_000 + "a = 1\n", "line 3 is nested more than 16 deep"),
-        (f"name = '{'x' * spec_text.MOST_BYTES}'", "is larger than 1,000,000 bytes"),
-        (b'name = "\xff"', "is not a TOML file"),
-    ],
-    ids=[
-        "digits",
-        "digits in a list",
-        "hexadecimal",
-        "64 bits",
-        "digits in a table",
-        "brackets",
-        "closed brackets",
-        "tables",
-        "dotted key",
-        "dotted table",
-        "quoted keys",
-        "huge",
-        "bytes",
-    ],
-)
+HUGE_OR_DEEP = {
+    "digits": (f"seeds = {'9' * 5000}\n", "seeds (line 3) has a number of 1,000 digits or more"),
+    "digits in a list": (
+        f"seeds = [1, {'9' * 5000}]\n",
+        "seeds (line 3) has a number of 1,000 digits",
+    ),
+    "hexadecimal": (f"seeds = 0x{'f' * 5000}\n", "seeds is an integer of more than 64 bits"),
+    "64 bits": (f"seeds = [1, {2**63}]\n", "seeds[1] is an integer of more than 64 bits"),
+    "digits in a table": (
+        f"budget = {{sfo = {'1_0' * 1000}}}\n",
+        "budget (line 3) has a number of 1,000 digits",
+    ),
+    "brackets": (f"seeds = {'[' * 100_000}\n", "seeds (line 3) is nested more than 16 deep"),
+    "closed brackets": (f"seeds = {'[' * 100_000}{']' * 100_000}\n", "seeds (line 3) is nested"),
+    "tables": (f"grid = {'{a=' * 5000}1{'}' * 5000}\n", "is nested more than 16 deep"),
+    "dotted key": (f"{'a.' * 50_000}a = 1\n", "line 3 is nested more than 16 deep"),
+    "dotted table": (f"[{'a.' * 50_000}a]\n", "line 3 is nested more than 16 deep"),
+    "quoted keys": ('"a".' * 50_000 + "a = 1\n", "line 3 is nested more than 16 deep"),
+    "huge": (f"name = '{'x' * spec_text.MOST_BYTES}'", "is larger than 1,000,000 bytes"),
+    "bytes": (b'name = "\xff"', "is not a TOML file"),
+}
+
+
+@pytest.mark.parametrize(("text", "says"), HUGE_OR_DEEP.values(), ids=HUGE_OR_DEEP)
 def test_a_huge_or_deep_file_is_refused_by_field(refusal, text, says):
     text = text if isinstance(text, bytes) else SWEEP.replace("{b}", "3") + text
     assert says in refusal(text)
