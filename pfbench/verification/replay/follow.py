@@ -140,8 +140,7 @@ def _is_mismatch_moved_by_noise(
     transcript: Transcript, algorithm: Any, step: int, forced: list[int], seed: int
 ) -> bool:
     """Return whether a perturbation as small as rounding errors removes or moves a mismatch."""
-    noise = np.random.default_rng(seed)
-    replay = ReplayOracles(transcript, forced, noise=noise)
+    replay = ReplayOracles(transcript, forced, noise=np.random.default_rng(seed))
     try:
         _replay_and_compare_steps(replay, algorithm)
     except MismatchError as error:

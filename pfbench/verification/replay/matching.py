@@ -150,10 +150,8 @@ class QueryWindow:
     def find(self, target: RecordedQuery) -> PendingPart | None:
         """Return the first unmatched query that is equal to a query of the reference, or None."""
         kinds = FULL_KINDS if target.kind in FULL_KINDS else (target.kind,)
-        for part in self.pending:
-            if part.query.kind in kinds and self.are_equal(part.query, target):
-                return part
-        return None
+        same = (part for part in self.pending if part.query.kind in kinds)
+        return next((part for part in same if self.are_equal(part.query, target)), None)
 
     def consume_query(self, part: PendingPart) -> RecordedQuery:
         """Mark a recorded query as matched, and return it."""
