@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, Never
+from zlib import crc32
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class ReplayOracles:
     forced
         Options that the first decisions take; all later ones take option 0, the likeliest.
     noise
-        Random stream of perturbations of the answers; None for no perturbation.
+        Random stream of perturbations of gradients and vertices; None for no perturbation.
 
     Attributes
     ----------
@@ -69,6 +70,8 @@ class ReplayOracles:
         Observations that are no mismatch.
     searched_points
         The points of `value` in a line search, whose queries are not matched; None outside.
+    digits
+        Number of digits in texts.
     """
 
     def __init__(
@@ -81,7 +84,9 @@ class ReplayOracles:
         problem = transcript.problem
         self.transcript, self.window = transcript, QueryWindow(transcript)
         self._forced, self.decisions = forced, list[ReadingDecision]()
+        self._habits = dict[str, int]()
         self.noise = noise
+        self._vertex_seed = 0 if noise is None else int(noise.integers(2**32))
         self.backend: Any = problem.open(np.random.default_rng(transcript.seed))
         self.n, self.D = problem.n, problem.set.diameter
         self.log, self.notes = ResolvedDraws(), list[str]()
@@ -90,6 +95,7 @@ class ReplayOracles:
         self.previous: Floats = transcript.start
         self.snapshot: Floats | None = None
         self.searched_points: list[Floats] | None = None
+        self.digits = 6
 
     def begin_step(self, step: int, x: Floats) -> None:
         """Start a step at the iterate x, and make the step's recorded queries available."""
@@ -132,11 +138,14 @@ class ReplayOracles:
         return self.query_problem(self.backend.difference, sample, x, y)
 
     def value(self, x: Floats) -> float:
-        """Return f(x), even if the recorded run does not query f at x."""
-        if self.searched_points is None:
-            self.window.consume_first_equal(RecordedQuery("value", (x,)))
-        else:
+        """Return f(x): the recorded answer, as the last digits of a decrease depend on it.
+
+        If the recorded run does not query f at x, or searches a line, return the problem's answer.
+        """
+        if self.searched_points is not None:
             self.searched_points.append(x)
+        elif query := self.window.consume_first_equal(RecordedQuery("value", (x,))):
+            return float(query.answer)
         return float(self.backend.value(self.for_backend(x)))
 
     def lo(self, g: Floats) -> Any:
@@ -147,8 +156,13 @@ class ReplayOracles:
             # A direction that is rounding alone may have been normalised.
             pending = self.window.find_kind("lo")
         if pending is None:
-            self.raise_mismatch(f"asks {self.describe(target)}", "lo")
-        return copy_dense(self.window.consume_query(pending).answer)
+            self.raise_mismatch(target, "lo")
+        v = copy_dense(self.window.consume_query(pending).answer)
+        if self.noise is None:
+            return v
+        # Equal vertices have equal errors, so that active sets recognise them.
+        seed = [self._vertex_seed, crc32((v + 0.0).tobytes())]
+        return v + _draw_errors(v, np.random.default_rng(seed))
 
     def prox(self, x: Floats, g: Floats, lam: float) -> Any:
         """Return the proximal point of x - lam g, and mark its recorded query as matched.
@@ -193,12 +207,17 @@ class ReplayOracles:
             return self._draw(size, self.log.weighted)
         return self._draw(size, self.log.batches if replace else self.log.subsets)
 
-    def choose_option(self, option_count: int, revisable_steps: int = 2) -> int:
-        """Return the index of the option to take, and log it; option 0 is the likeliest."""
+    def choose_option(self, option_count: int, revisable_steps: int = 2, subject: str = "") -> int:
+        """Return the index of the option to take, and log it; the likeliest option is tried first.
+
+        It is option 0 or, if a `subject` is given, the option last taken on the same subject.
+        """
         position = len(self.decisions)
+        subject = subject or str(position)
         chosen = self._forced[position] if position < len(self._forced) else 0
         self.decisions.append(ReadingDecision(self.step, revisable_steps, option_count, chosen))
-        return chosen
+        self._habits[subject] = (self._habits.get(subject, 0) + chosen) % option_count
+        return self._habits[subject]
 
     def _draw(self, size: int, log: DrawLog) -> Integers:
         batch = np.full(size, -1, dtype=np.int64)
@@ -294,6 +313,10 @@ class ReplayOracles:
             total = count_components(parts)
             words = f"a batch of {len(sample)} components, of which {total} were recorded,"
             self.raise_mismatch(f"queries {words} at {self.describe_point(x)}", *COMPONENT_KINDS)
+        alternate, is_split = concatenate_components(parts)[::2], len(chosen[0]) > 1
+        # The queries of two batches at one point may alternate.
+        if is_split and len(alternate) == len(sample) and self.choose_option(2, 0, "mixed"):
+            chosen = parts, alternate
         self.window.consume_components(*chosen)
         sample[:] = chosen[1]
         return True
@@ -312,24 +335,25 @@ class ReplayOracles:
         words = f"queries the same batch of {_format_indices(sample)} at {self.describe_point(x)}"
         self.raise_mismatch(words, *COMPONENT_KINDS)
 
-    def raise_mismatch(self, action: str, *kinds: str) -> Never:
+    def raise_mismatch(self, action: str | RecordedQuery, *kinds: str) -> Never:
         """Raise `MismatchError`, because the recorded run lacks a query of the reference.
 
-        The text names the first unmatched query of one of the `kinds`, or else of any kind.
+        The text names the first unmatched query of one of the `kinds`, or else of any kind. Two
+        queries that would look the same are described with more digits.
         """
         displayed = self.window.find_kind(*kinds) or next(iter(self.window.pending), None)
         query = displayed.query if displayed else None
+        if isinstance(action, RecordedQuery):
+            if query and self.describe(query).startswith(self.describe(action)):
+                self.digits = 12
+            action = f"asks {self.describe(action)}"
         then = f"recorded is {self.describe(query)}" if query else "no further query was recorded"
         raise MismatchError(self.step, f"the reference {action}, {then}", query)
 
     def query_problem(self, verb: Any, *arguments: Any) -> Any:
         """Query an oracle of the problem, and return its gradient as a dense array."""
         g = copy_dense(verb(*map(self.for_backend, arguments)), self.transcript.pattern)
-        if self.noise is not None:
-            # Entries that are small by cancellation have errors of the size of the largest entry's.
-            errors = 1e-13 * np.abs(g) + 1e-14 * np.abs(g).max(initial=0.0)
-            g = g + errors * self.noise.standard_normal(g.shape)
-        return g
+        return g if self.noise is None else g + _draw_errors(g, self.noise)
 
     def for_backend(self, argument: Any) -> Any:
         """Return a point or sample in the form that the problem takes: factored or plain array."""
@@ -347,7 +371,9 @@ class ReplayOracles:
         words = query.kind
         words += "" if query.indices is None else f" of {_format_indices(query.indices)}"
         words += f" at {points}" if points else ""
-        words += "" if query.direction is None else f" along {_format_entries(query.direction)}"
+        words += (
+            "" if query.direction is None else f" along {self._format_entries(query.direction)}"
+        )
         length = {"local_lo": "radius", "prox": "lambda"}.get(query.kind)
         words += f", {length} {query.length:.6g}" if length else ""
         return words if query.number is None else f"{words} (query {query.number})"
@@ -363,14 +389,20 @@ class ReplayOracles:
         ]
         for name, point in roles:
             if self.window.are_points_equal(x, point):
-                return f"{name} = {_format_entries(x)}"
-        return _format_entries(x)
+                return f"{name} = {self._format_entries(x)}"
+        return self._format_entries(x)
+
+    def _format_entries(self, x: Floats) -> str:
+        """Return the first three entries of an array as text."""
+        flat = np.ravel(x)
+        extra = ", ..." if flat.size > 3 else ""
+        return f"({', '.join(f'{entry:.{self.digits}g}' for entry in flat[:3])}{extra})"
 
     # --- helpers ----------------------------------------------------------------------------------
 
     def _match_query(self, target: RecordedQuery) -> None:
         if self.window.consume_first_equal(target) is None:
-            self.raise_mismatch(f"asks {self.describe(target)}", target.kind)
+            self.raise_mismatch(target, target.kind)
 
     def _match_full_gradient(self, x: Floats, subject: str) -> None:
         window = self.window
@@ -491,7 +523,7 @@ class ReplayTable:
             replay.match_batch(sample, x, own)
         elif kind == "table.difference":
             # The batch of `replace` may have been queried first.
-            if total > size and replay.choose_option(2, 0) == 1:
+            if total > size and replay.choose_option(2, 0, "order"):
                 sample[:] = concatenate_components(parts)[-size:]
             replay.match_batch(sample, x, parts)
         else:
@@ -506,14 +538,14 @@ class ReplayTable:
         return sample
 
 
+def _draw_errors(answer: Floats, rng: np.random.Generator) -> Floats:
+    """Return random errors of an answer, somewhat larger than rounding errors."""
+    # Entries that are small by cancellation have errors of the size of the largest entry's.
+    sizes = 1e-13 * np.abs(answer) + 1e-14 * np.abs(answer).max(initial=0.0)
+    return np.asarray(sizes * rng.standard_normal(answer.shape))
+
+
 def _format_indices(indices: Integers) -> str:
     """Return the indices of a batch as text or, if there are many, their number."""
     count = len(indices)
     return f"components {indices.tolist()}" if count <= 3 else f"{count} components"
-
-
-def _format_entries(x: Floats) -> str:
-    """Return the first three entries of an array as text."""
-    flat = np.ravel(x)
-    extra = ", ..." if flat.size > 3 else ""
-    return f"({', '.join(f'{entry:.6g}' for entry in flat[:3])}{extra})"

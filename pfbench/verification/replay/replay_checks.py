@@ -53,9 +53,6 @@ _CLAIMED = {"mismatches": 0.0}
 _DOUBTFUL = 1e-3
 """Largest p-value, shared by all streams, that is doubtful: below it nothing is decided."""
 
-_SHORTEST_CONVERGED = 80
-"""Number of steps before which no run has converged up to rounding."""
-
 _EXACT = tuple(kind for kind in COUNTED if kind not in (OracleKind.FO, OracleKind.FV))
 """Compared counts; not FO, as a full gradient may be queried as a batch of all components."""
 
@@ -129,8 +126,8 @@ def _decide_draw_law(
 ) -> Decision:
     """Decide whether draws have the reference's law; a p-value of at most `doubtful` is doubted."""
     law = examine_draw_law(logs, case.problem().n, case.parameters.get("refresh"))
-    words = law.violation
-    if law.law and _documents_draws_with_replacement(comparison.method):
+    words, batch = law.violation, comparison.method.parameters().get("batch")
+    if law.law and "with replacement" in getattr(batch, "description", ""):
         words = words or f"the batches are drawn {law.law}, the source's with replacement"
     if words:
         seeds = comparison.trial.seeds(len(logs), "draws")
@@ -375,9 +372,10 @@ class Comparison:
                 self.doubts.append(f"{case}: {outcome.notes[0]}")
         elif outcome.decided_by_rounding:
             self.steps += outcome.steps
-            is_early = 2 * outcome.steps < len(transcript.states)
-            if is_early and not self._is_mismatch_due_to_rounding(case, outcome.steps):
-                self.doubts.append(f"{location}: rounding decides the run from there on")
+            if 2 * outcome.steps < len(transcript.states):  # even the built-in method may differ
+                right = self.compare_run(case, case.record(self.method(**case.parameters)))
+                if not (right.decided_by_rounding and right.steps <= 2 * outcome.steps):
+                    self.doubts.append(f"{location}: rounding decides the run from there on")
         elif outcome.is_cut_short:
             self.doubts.append(f"{location}: its draws have too many possible readings")
         elif self._yields_fewer_states_at_same_cost(case, transcript):
@@ -386,17 +384,6 @@ class Comparison:
         else:
             words = _describe_case_for_hand_check(case, outcome)
             self.violation = f"{location}: {outcome.reason}{words} (repeat: {self.trial.command})"
-
-    def _is_mismatch_due_to_rounding(self, case: ReplayCase, steps: int) -> bool:
-        """Return whether rounding makes even the built-in method differ early from its reference.
-
-        Rounding excuses no mismatch in the first `_SHORTEST_CONVERGED` steps, as no run has
-        converged by then.
-        """
-        if steps < _SHORTEST_CONVERGED:
-            return False
-        outcome = self.compare_run(case, case.record(self.method(**case.parameters)))
-        return outcome.decided_by_rounding and outcome.steps <= 2 * steps
 
     def _yields_fewer_states_at_same_cost(self, case: ReplayCase, transcript: Transcript) -> bool:
         """Return whether a run yields fewer states than its reference, at equal oracle counts."""
@@ -490,12 +477,6 @@ def _describe_run_past_budget(problem: Any, algorithm: Any, seed: int, ledger: L
 
 def _count_calls(transcript: Transcript) -> Mapping[str, float]:
     return dict(zip(COUNTED, map(float, transcript.spent), strict=True))
-
-
-def _documents_draws_with_replacement(method: Any) -> bool:
-    """Return whether a method's description of its parameter `batch` says "with replacement"."""
-    batch = method.parameters().get("batch")
-    return batch is not None and "with replacement" in batch.description
 
 
 class _RecordedOracleCounts:

@@ -20,9 +20,9 @@ from pfbench.verification.replay.draw_streams import draw_cases_and_run_counts, 
 from pfbench.verification.replay.draws import ResolvedDraws
 from pfbench.verification.replay.follow import compare_transcript_with_reference
 from pfbench.verification.replay.forms import list_method_forms
-from pfbench.verification.replay.oracles import ReplayOracles
+from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
 from pfbench.verification.replay.problems import BUILDERS
-from pfbench.verification.replay.recorded_run import record_run
+from pfbench.verification.replay.recorded_run import RecordedQuery, Transcript, record_run
 from pfbench.verification.replay.replay_instances import (
     SHAPES,
     iterate_replay_cases,
@@ -347,9 +347,42 @@ def test_the_picks_of_a_run_whose_iterates_become_equal_are_uniform():
     assert not examine_draw_law([outcome.log], case.problem().n, None).violation
 
 
-def test_perturbed_entries_that_are_small_by_cancellation_have_errors_of_the_largest():
-    case = next(iterate_replay_cases(ALGORITHMS["frank-wolfe"], "quick"))
-    transcript = case.record(ALGORITHMS["frank-wolfe"](**case.parameters))
+def record_queries(method, verb, indices):
+    """Return a small problem's transcript with queries of one kind, and its start."""
+    transcript = Transcript(make_small_instances(ALGORITHMS[method])[0]())
+    x = transcript.start
+    for i in indices:
+        transcript.add_query(verb, (np.array([i]), x) if verb == "batch" else (x,), x)
+    return transcript, x
+
+
+def test_equal_vertices_are_perturbed_alike_and_equal_texts_get_more_digits():
+    transcript, v = record_queries("frank-wolfe", "lo", range(3))
     replay = ReplayOracles(transcript, noise=np.random.default_rng(0))
     g = replay.query_problem(lambda: np.array([1.0, 0.0]))
-    assert 1e-17 < abs(g[1]) < 1e-12
+    assert 1e-17 < abs(g[1]) < 1e-12  # small by cancellation, with the error of the largest
+    replay.begin_step(0, v)
+    first = replay.lo(v)
+    assert 0.0 < np.abs(first - v).max() < 1e-12
+    assert np.array_equal(first, replay.lo(v))
+    with pytest.raises(MismatchError, match=r"\(0.2100000021, "):
+        replay.raise_mismatch(RecordedQuery("lo", direction=v * (1.0 + 1e-8)), "lo")
+
+
+def test_the_queries_of_two_batches_at_one_point_may_alternate():
+    transcript, x = record_queries("storm-fw", "batch", (0, 0, 2, 2))
+    replay = ReplayOracles(transcript, [1])
+    replay.begin_step(0, x)
+    batch = replay.integers(3, 2)
+    for _ in range(2):
+        replay.batch(batch, x)
+    assert batch.tolist() == [0, 2]
+    assert replay.choose_option(2, 0, "mixed") == 1  # as before
+
+
+def test_backtracking_is_followed_where_a_decrease_has_few_digits():
+    method = ALGORITHMS["frank-wolfe"]
+    cases = [c for c in iterate_replay_cases(method, "quick", 11) if c.horizon == 150]
+    case = next(c for c in cases if c.parameters["step"] == "backtracking")
+    right = method(**case.parameters)
+    assert compare_transcript_with_reference(case.record(right), right).steps == 150
