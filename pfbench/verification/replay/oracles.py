@@ -371,9 +371,7 @@ class ReplayOracles:
         words = query.kind
         words += "" if query.indices is None else f" of {_format_indices(query.indices)}"
         words += f" at {points}" if points else ""
-        words += (
-            "" if query.direction is None else f" along {self._format_entries(query.direction)}"
-        )
+        words += "" if query.direction is None else f" along {self._format(query.direction)}"
         length = {"local_lo": "radius", "prox": "lambda"}.get(query.kind)
         words += f", {length} {query.length:.6g}" if length else ""
         return words if query.number is None else f"{words} (query {query.number})"
@@ -389,10 +387,10 @@ class ReplayOracles:
         ]
         for name, point in roles:
             if self.window.are_points_equal(x, point):
-                return f"{name} = {self._format_entries(x)}"
-        return self._format_entries(x)
+                return f"{name} = {self._format(x)}"
+        return self._format(x)
 
-    def _format_entries(self, x: Floats) -> str:
+    def _format(self, x: Floats) -> str:
         """Return the first three entries of an array as text."""
         flat = np.ravel(x)
         extra = ", ..." if flat.size > 3 else ""
