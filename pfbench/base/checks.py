@@ -45,13 +45,14 @@ def check_real(
         raise InputError(f"{name} must be a smaller number: it is too large for a float.") from None
     if not math.isfinite(number):
         raise InputError(f"{name}={value} must be finite.")
+    number = cast(float, value) if to_float else number
     if number <= above:
         raise InputError(f"{name}={value} must be greater than {above:g}.")
     if number < minimum:
         raise InputError(f"{name}={value} must be at least {minimum:g}.")
     if number > upper:
         raise InputError(f"{name}={value} must be at most {upper:g}.")
-    return cast(float, value) if to_float else number
+    return number
 
 
 def unwrap_scalar(name: str, value: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from pfbench.base.checks import check_real
 from pfbench.base.user_code import load_user_object
 from pfbench.cli import falsify as verb
 from pfbench.cli.main import app
@@ -78,6 +79,7 @@ def test_roots_stay_symbolic():
     assert two + two == eight
     assert two < number("3/2") < eight
     assert str(eight) == "sqrt(8)"
+    assert check_real("alpha", number("1/5"), upper=number("1")) == number("1/5")
     assert 1 / two == two / 2
     with pytest.raises(Inexact):
         two + number("3").sqrt()
