@@ -1,7 +1,9 @@
 """Averages of batch gradients: heavy ball, and with a correction STORM, MARS and transport."""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +41,8 @@ class VanishingWeights:
 class AveragingEstimator(Estimator):
     """Base class of averages of batch gradients; the newest gradient has a weight in (0, 1].
 
-    The first estimate is the mean over a batch of size `snapshot`, by default S.
+    The first estimate is the mean over a batch of size `snapshot`, by default S. A subclass defines
+    the further estimates by `average`.
     """
 
     alpha: float | VanishingWeights
@@ -56,9 +59,35 @@ class AveragingEstimator(Estimator):
         """Return the weight alpha_t of the newest gradient in iteration t."""
         return self.alpha(t) if isinstance(self.alpha, VanishingWeights) else self.alpha
 
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
+        t = 0
+        previous: Point = None
+        g: Gradient
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal t, previous, g
+            if t == 0:
+                g = self.first_estimate(ask, x, rng)
+            else:
+                g = self.average(ask, rng, self.weight(t), g, x, previous)
+            previous, t = x, t + 1
+            return g
+
+        return estimate
+
     def first_estimate(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
         """Return the first estimate: the mean gradient at x over a batch of size `snapshot`."""
         return ask.batch(ask.sample(rng, self.snapshot or self.batch), x)
+
+    @abstractmethod
+    def average(
+        self, ask: AlgorithmOracles, rng: Any, alpha: float, g: Gradient, x: Point, previous: Point
+    ) -> Gradient:
+        """Return the estimate at x, from a new batch and the estimate g at the previous iterate.
+
+        `alpha` is the weight of the newest gradient.
+        """
 
 
 class HeavyBall(AveragingEstimator):
@@ -72,22 +101,11 @@ class HeavyBall(AveragingEstimator):
     source = "Mokhtari, Hassani, Karbasi 2020"
     unbiased = False
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
-        """Start a run: return the function that maps each iterate x to a gradient estimate."""
-        t = 0
-        g: Gradient
-
-        def estimate(x: Point) -> Gradient:
-            nonlocal t, g
-            if t == 0:
-                g = self.first_estimate(ask, x, rng)
-            else:
-                alpha = self.weight(t)
-                g = (1.0 - alpha) * g + alpha * ask.batch(self.draw(ask, rng), x)
-            t += 1
-            return g
-
-        return estimate
+    def average(
+        self, ask: AlgorithmOracles, rng: Any, alpha: float, g: Gradient, x: Point, previous: Point
+    ) -> Gradient:
+        """Return the estimate at x; see the formula of the class."""
+        return (1.0 - alpha) * g + alpha * ask.batch(self.draw(ask, rng), x)
 
 
 class STORM(AveragingEstimator):
@@ -100,24 +118,12 @@ class STORM(AveragingEstimator):
     name = "storm"
     source = "Cutkosky, Orabona 2019, STORM"
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
-        """Start a run: return the function that maps each iterate x to a gradient estimate."""
-        t = 0
-        previous: Point = None
-        g: Gradient
-
-        def estimate(x: Point) -> Gradient:
-            nonlocal t, previous, g
-            if t == 0:
-                g = self.first_estimate(ask, x, rng)
-            else:
-                S = self.draw(ask, rng)
-                difference = 1.0 - self.weight(t)
-                g = ask.batch(S, x) + difference * (g - ask.batch(S, previous))
-            previous, t = x, t + 1
-            return g
-
-        return estimate
+    def average(
+        self, ask: AlgorithmOracles, rng: Any, alpha: float, g: Gradient, x: Point, previous: Point
+    ) -> Gradient:
+        """Return the estimate at x; see the formula of the class."""
+        S = self.draw(ask, rng)
+        return ask.batch(S, x) + (1.0 - alpha) * (g - ask.batch(S, previous))
 
 
 @dataclass(frozen=True)
@@ -139,24 +145,13 @@ class MARS(AveragingEstimator):
         super().__post_init__()
         check_real("gamma", self.gamma, minimum=0.0)
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
-        """Start a run: return the function that maps each iterate x to a gradient estimate."""
-        t = 0
-        previous: Point = None
-        g: Gradient
-
-        def estimate(x: Point) -> Gradient:
-            nonlocal t, previous, g
-            if t == 0:
-                g = self.first_estimate(ask, x, rng)
-            else:
-                S, alpha = self.draw(ask, rng), self.weight(t)
-                new = ask.batch(S, x)
-                g = (1.0 - alpha) * (g + self.gamma * (new - ask.batch(S, previous))) + alpha * new
-            previous, t = x, t + 1
-            return g
-
-        return estimate
+    def average(
+        self, ask: AlgorithmOracles, rng: Any, alpha: float, g: Gradient, x: Point, previous: Point
+    ) -> Gradient:
+        """Return the estimate at x; see the formula of the class."""
+        S = self.draw(ask, rng)
+        new = ask.batch(S, x)
+        return (1.0 - alpha) * (g + self.gamma * (new - ask.batch(S, previous))) + alpha * new
 
 
 class Transport(AveragingEstimator):
@@ -172,21 +167,9 @@ class Transport(AveragingEstimator):
     source = "Cutkosky, Mehta 2020, NIGT"
     unbiased = False
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
-        """Start a run: return the function that maps each iterate x to a gradient estimate."""
-        t = 0
-        previous: Point = None
-        g: Gradient
-
-        def estimate(x: Point) -> Gradient:
-            nonlocal t, previous, g
-            if t == 0:
-                g = self.first_estimate(ask, x, rng)
-            else:
-                alpha = self.weight(t)
-                ahead = combine(previous, x, 1.0 / alpha)
-                g = (1.0 - alpha) * g + alpha * ask.batch(self.draw(ask, rng), ahead)
-            previous, t = x, t + 1
-            return g
-
-        return estimate
+    def average(
+        self, ask: AlgorithmOracles, rng: Any, alpha: float, g: Gradient, x: Point, previous: Point
+    ) -> Gradient:
+        """Return the estimate at x; see the formula of the class."""
+        ahead = combine(previous, x, 1.0 / alpha)
+        return (1.0 - alpha) * g + alpha * ask.batch(self.draw(ask, rng), ahead)

@@ -131,15 +131,15 @@ def _iterate_changes_acting_late(
     for change in operator(code):
         first, *edits = change.edits
         node = code.find_replaced_expression(first)
-        # The loop that all estimates share calls the move of a method: it counts in the run.
-        is_move = code.part.name.endswith(".move") and "ask" in code.argument_names
-        if node is not None and (is_move or code.may_run_repeatedly(node)):
-            lasts = is_move or _contains_yield(code.node) or code.is_inside_closure(node)
+        # Shared loops call the move of a method and the average of an estimator once a step.
+        is_step = code.part.name.endswith((".move", ".average")) and "ask" in code.argument_names
+        if node is not None and (is_step or code.may_run_repeatedly(node)):
+            lasts = is_step or _contains_yield(code.node) or code.is_inside_closure(node)
             usually = _USUALLY if lasts else _ROUNDS
             low, high = _TIMES.get(name, usually)
             times = round(_draw_late_fault_threshold(f"late-{name}", change.line_after, low, high))
             late = f"({first.replacement}) if planted.has_passed_call_count(kept_late, {times}) else ({code.text(node)})"  # noqa: E501
-            memory = "planted.fault_storage_of_run(self, ask)" if is_move else "{}"
+            memory = "planted.fault_storage_of_run(self, ask)" if is_step else "{}"
             start = "; ".join([f"kept_late = {memory}", *(e.replacement.strip() for e in edits)])
             yield code.replacement_change(node, late, start)
 
