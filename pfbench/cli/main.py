@@ -111,7 +111,7 @@ def _error_message_and_status(error: Exception) -> tuple[str, int]:
         end = "" if message.endswith("?") else hint
         return f"{message[:1].lower()}{message[1:]}{end}", error.exit_code
     if isinstance(error, MemoryError):
-        return f"not enough memory ({error}): choose a smaller problem.", BAD_INPUT
+        return f"not enough memory ({error!r}): choose a smaller problem.", BAD_INPUT
     if isinstance(error, OSError):
         return f"the operating system reports: {error}.", FAILED
     return (

@@ -57,8 +57,10 @@ def _comparison_sentence(results: StudyResults) -> str:
     problems = pluralize(len(study.problems), "problem")
     if len(study.settings) > 1:
         problems += f" at {pluralize(len(study.settings), 'setting')}"
+    # A store may have fewer seeds of some pairs.
+    limit = "up to " * any(len(group.runs) < len(study.seeds) for group in results)
     subject = (
-        f"{pluralize(len(study.algorithms), 'algorithm')} on {problems}, "
+        f"{pluralize(len(study.algorithms), 'algorithm')} on {problems}, {limit}"
         f"{pluralize(len(study.seeds), 'seed')} each: {pluralize(len(results.runs), 'run')}"
     )
     lost = Counter(run.status for _, run in results.runs if run.status not in COMPLETED)

@@ -250,10 +250,10 @@ def file_stem(spec: Spec, study: Study) -> str:
 
 def seeds_in_words(study: Study) -> str:
     """Return the seeds of a study as text, such as ``0 to 9``."""
-    first, last = study.seeds[0], study.seeds[-1]
-    if len(study.seeds) > 2 and study.seeds == tuple(range(first, last + 1)):
-        return f"{first} to {last}"
-    return join_items([str(seed) for seed in study.seeds])
+    seeds, first = study.seeds, study.seeds[0]
+    if len(seeds) > 2 and seeds == tuple(range(first, first + len(seeds))):
+        return f"{first} to {seeds[-1]}"
+    return join_items([str(seed) for seed in seeds])
 
 
 def interval_probability_sentence(results: StudyResults) -> str:

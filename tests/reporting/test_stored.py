@@ -9,7 +9,10 @@ from stored import ENVIRONMENT, change, key_of, made_run
 
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
+from pfbench.reporting.answers import answer_sentences
 from pfbench.reporting.report import collect_report, merge_reports
+from pfbench.reporting.report_contents import seeds_in_words
+from pfbench.reporting.result_tables import compare_by_each_price
 from pfbench.reporting.stores import RunDifference, compare_stores, load_stored_report
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import Stop
@@ -48,18 +51,24 @@ def store(tmp_path):
 
 def test_runs_are_grouped_by_problem_algorithm_and_seed(store):
     for number, (problem, algorithm, seed) in enumerate(
-        [("p[x=1]", "a", 1), ("p[x=1]", "a", 0), ("p[x=2]", "b[k=1]", 0), ("p[x=2]", "b[k=2]", 7)]
+        [
+            ("p[x=1]", "a", 1),
+            ("p[x=1]", "a", 0),
+            ("p[x=2]", "b[k=1]", 0),
+            ("p[x=2]", "b[k=2]", 2**40),
+        ]
     ):
         put(store, number, problem, algorithm, seed)
     report = load_stored_report(store, "s")
     assert panels(report) == {
         ("p[x=1]", "a"): [0, 1],
         ("p[x=2]", "b[k=1]"): [0],
-        ("p[x=2]", "b[k=2]"): [7],
+        ("p[x=2]", "b[k=2]"): [2**40],
     }
     (results,) = report.results
     assert results.study.measures == ("m",)
-    assert results.study.seeds == (0, 1, 7)
+    assert seeds_in_words(results.study) == "0, 1 and 1099511627776"
+    assert "up to 3 seeds each: 4 runs" in answer_sentences(compare_by_each_price(results))[0]
     assert (report.spec.name, len(report.spec.runs())) == ("s", 4)
     assert report.environments[0].runs == 4
 
