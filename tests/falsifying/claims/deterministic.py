@@ -1,4 +1,4 @@
-"""Textbook theorems on deterministic methods, and false variants; `source` names the kind."""
+"""Textbook theorems on deterministic methods, and false variants."""
 
 from dataclasses import dataclass
 
@@ -52,20 +52,20 @@ class Greedy(Descent):
     """Changes the coordinate with the largest derivative."""
 
     def move(self, k, g):
-        j = np.argmax(abs(g))
+        j = self.chosen(k, g)
         move = 0 * g
         move[j] = self.step * g[j]
         return move
 
+    def chosen(self, k, g):
+        return np.argmax(abs(g))
 
-class Cyclic(Descent):
+
+class Cyclic(Greedy):
     """Changes one coordinate after the other."""
 
-    def move(self, k, g):
-        j = k % len(g)
-        move = 0 * g
-        move[j] = self.step * g[j]
-        return move
+    def chosen(self, k, g):
+        return k % len(g)
 
 
 class Sign(Descent):
@@ -161,24 +161,18 @@ class Short(FrankWolfe):
         return min(g @ (x - v) / (self.smoothness * square), 1) if square > 0 else 0
 
 
-def steps(c, T=16):
-    return {"iterations": T, "step": 1 / c.L_f}
+def times(factor, horizon=16):
+    """Return the rule of so many steps of a length in units of 1/L."""
+    return lambda c, T=horizon: {"iterations": T, "step": factor / c.L_f}
 
 
-def half(c, T=16):
-    return {"iterations": T, "step": 1 / (2 * c.L_f)}
+def given(horizon=16, **values):
+    """Return the rule of so many steps and of values that depend on no constant."""
+    return lambda c, T=horizon: {"iterations": T, **values}
 
 
-def long(c, T=16):
-    return {"iterations": T, "step": 3 / (2 * c.L_f)}
-
-
-def double(c, T=16):
-    return {"iterations": T, "step": 2 / c.L_f}
-
-
-def too_long(c, T=16):
-    return {"iterations": T, "step": 21 / (10 * c.L_f)}
+open_loop, fixed = given(), given(step=0.5)
+steps, half, long, double, too_long = map(times, (1, 1 / 2, 3 / 2, 2, 21 / 10))
 
 
 def middle(c, T=16):
@@ -190,16 +184,8 @@ def accelerated(c, T=16):
     return {"iterations": T, "step": 1 / c.L_f, "momentum": (1 - root) / (1 + root)}
 
 
-def open_loop(c, T=16):
-    return {"iterations": T}
-
-
 def short(c, T=16):
     return {"iterations": T, "smoothness": c.L_f}
-
-
-def fixed(c, T=16):
-    return {"iterations": T, "step": 0.5}
 
 
 def harmonic(k):
@@ -244,143 +230,122 @@ def gap(problem, x):
 CONVEX, STRONG = ("f convex",), ("f strongly convex",)
 
 
-def state_bounds(kind, method, quantity, statistic, parameters=steps, assumptions=()):
-    """Return what states a claim of this kind."""
-    return lambda name, upper: Claim(
+def state_bounds(
+    method, quantity, statistic="mean", parameters=steps, assumptions=(), instances=(), **options
+):
+    """Return what states a claim; its words are its name if none are given."""
+    return lambda name, upper, statement="": Claim(
         name=name,
-        source=kind,
-        statement=name,
+        statement=statement or name,
         algorithm=method,
+        instances=instances,
         assumptions=assumptions,
-        check=bound(upper, quantity, statistic=statistic, parameters=parameters),
+        check=bound(upper, quantity, statistic=statistic, parameters=parameters, **options),
     )
 
 
 F = "suboptimality"
-mean = state_bounds("mean", Descent, square, "mean")
-least = state_bounds("least", Descent, square, "least")
-last = state_bounds("last", Descent, F, "last", steps, CONVEX)
-gradient = state_bounds("last", Descent, square, "last", steps, CONVEX)
-strong = state_bounds("last", Descent, F, "last", steps, STRONG)
-every = state_bounds("every", Descent, F, "every", steps, CONVEX)
-wolfe = state_bounds("set", FrankWolfe, F, "every", open_loop, CONVEX)
-brief = state_bounds("set", Short, F, "every", short, CONVEX)
-nonconvex = state_bounds("set", Short, gap, "least", short)
-projected = state_bounds("set", Projected, F, "last", steps, CONVEX)
+
+
+def last(method=Descent, parameters=steps, quantity=F):
+    return state_bounds(method, quantity, "last", parameters, CONVEX)
+
+
+def every(method=Descent, parameters=steps, quantity=F):
+    return state_bounds(method, quantity, "every", parameters, CONVEX)
+
+
+def each(method, parameters, quantity, assumptions=CONVEX):
+    return state_bounds(method, quantity, "step", parameters, assumptions)
+
+
+mean = state_bounds(Descent, square)
+least = state_bounds(Descent, square, "least")
+gradient = last(quantity=square)
+strong = state_bounds(Descent, F, "last", steps, STRONG)
+wolfe, brief = every(FrankWolfe, open_loop), every(Short, short)
+nonconvex = state_bounds(Short, gap, "least", short)
+projected = last(Projected)
 
 TRUE = [
     mean("gd-mean", lambda c, a: 2 * c.L_f * c.delta / a.iterations),
     least("gd-least", lambda c, a, t: 2 * c.L_f * c.delta / (t + 1)),
-    last("gd-last", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations + 2)),
-    every("gd-every", lambda c, a, t: c.L_f * c.R**2 / (4 * t + 2)),
+    last()("gd-last", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations + 2)),
+    every()("gd-every", lambda c, a, t: c.L_f * c.R**2 / (4 * t + 2)),
     strong("gd-linear", lambda c, a: c.delta * (1 - c.mu / c.L_f) ** (2 * a.iterations)),
-    state_bounds("step", Descent, closer, "step", steps, STRONG)(
-        "gd-contraction", lambda c, a, t: (1 - c.mu / c.L_f) ** 2
-    ),
-    state_bounds("step", Descent, per_decrease, "step")("gd-decrease", lambda c, a, t: 2 * c.L_f),
+    each(Descent, steps, closer, STRONG)("gd-contraction", lambda c, a, t: (1 - c.mu / c.L_f) ** 2),
+    each(Descent, steps, per_decrease, ())("gd-decrease", lambda c, a, t: 2 * c.L_f),
     gradient("gd-gradient", lambda c, a: c.L_f**2 * c.R**2 / (a.iterations + 1) ** 2),
     gradient("gd-gradient-gap", lambda c, a: 2 * c.L_f * c.delta / (2 * a.iterations + 1)),
-    state_bounds("last", Nesterov, F, "last", steps, CONVEX)(
-        "nesterov", lambda c, a: 2 * c.L_f * c.R**2 / (a.iterations + 1) ** 2
-    ),
-    state_bounds("last", Momentum, F, "last", accelerated, STRONG)(
+    last(Nesterov)("nesterov", lambda c, a: 2 * c.L_f * c.R**2 / (a.iterations + 1) ** 2),
+    state_bounds(Momentum, F, "last", accelerated, STRONG)(
         "nesterov-strong",
         lambda c, a: (1 - np.sqrt(c.mu / c.L_f)) ** a.iterations * (c.delta + c.mu * c.R**2 / 2),
     ),
     wolfe("fw-open", lambda c, a, t: 2 * c.L_f * c.D**2 / (t + 2)),
     brief("fw-short", lambda c, a, t: 2 * c.L_f * c.D**2 / (t + 2)),
     nonconvex("fw-nonconvex", lambda c, a, t: max(2 * c.delta, c.L_f * c.D**2) / np.sqrt(t + 1)),
-    state_bounds("conditional", FrankWolfe, F, "every", open_loop, ("f convex", "D <= 2 * R"))(
+    state_bounds(FrankWolfe, F, "every", open_loop, ("f convex", "D <= 2 * R"))(
         "fw-near", lambda c, a, t: 8 * c.L_f * c.R**2 / (t + 2)
     ),
     projected("projected", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations)),
-    state_bounds("last", Descent, F, "last", half, CONVEX)(
-        "gd-half", lambda c, a: c.L_f * c.R**2 / (2 * a.iterations + 2)
-    ),
-    state_bounds("last", Descent, F, "last", long, CONVEX)(
+    last(Descent, half)("gd-half", lambda c, a: c.L_f * c.R**2 / (2 * a.iterations + 2)),
+    last(Descent, long)(
         "gd-long",
         lambda c, a: c.L_f * c.R**2 / 2 * max(1 / (3 * a.iterations + 1), 0.25**a.iterations),
     ),
-    state_bounds("mean", Descent, F, "mean", steps, CONVEX)(
+    state_bounds(Descent, F, "mean", steps, CONVEX)(
         "gd-average", lambda c, a: c.L_f * c.R**2 / a.iterations
     ),
-    state_bounds("last", Descent, distance, "last", double, CONVEX)(
-        "gd-double", lambda c, a: c.R**2
-    ),
-    state_bounds("mean", Shrunk, square, "mean")(
+    last(Descent, double, distance)("gd-double", lambda c, a: c.R**2),
+    state_bounds(Shrunk, square)(
         "gd-inexact", lambda c, a: 2 * c.L_f * c.delta / (0.99 * a.iterations)
     ),
-    state_bounds("least", Decreasing, square, "least")(
+    state_bounds(Decreasing, square, "least")(
         "gd-decreasing", lambda c, a, t: 2 * c.L_f * c.delta / harmonic(t + 1)
     ),
-    state_bounds("last", Descent, distance, "last", middle, STRONG)(
+    state_bounds(Descent, distance, "last", middle, STRONG)(
         "gd-middle", lambda c, a: ((c.L_f - c.mu) / (c.L_f + c.mu)) ** (2 * a.iterations) * c.R**2
     ),
-    state_bounds("last", Cyclic, F, "last", steps, CONVEX)("cyclic-monotone", lambda c, a: c.delta),
+    last(Cyclic)("cyclic-monotone", lambda c, a: c.delta),
 ]
 FALSE = [
     mean("gd-mean-2", lambda c, a: c.L_f * c.delta / a.iterations),
     mean("gd-mean-units", lambda c, a: 2 * c.delta / a.iterations),
-    state_bounds("late", Descent, square, "least")(
-        "gd-least-exponent", lambda c, a, t: 2 * c.L_f * c.delta / (t + 1) ** 1.1
-    ),
-    last("gd-last-3", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations + 3)),
-    last("gd-last-exponent", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations**1.1 + 2)),
+    least("gd-least-exponent", lambda c, a, t: 2 * c.L_f * c.delta / (t + 1) ** 1.1),
+    last()("gd-last-3", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations + 3)),
+    last()("gd-last-exponent", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations**1.1 + 2)),
     strong("gd-linear-3", lambda c, a: c.delta * (1 - c.mu / c.L_f) ** (3 * a.iterations)),
     strong("gd-linear-root", lambda c, a: c.delta * (1 - np.sqrt(c.mu / c.L_f)) ** a.iterations),
     gradient("gd-gradient-exponent", lambda c, a: c.L_f**2 * c.R**2 / (a.iterations + 1) ** 2.5),
-    state_bounds("last", Descent, distance, "last", too_long, CONVEX)(
-        "gd-too-long", lambda c, a: c.R**2
-    ),
-    state_bounds("last", Nesterov, F, "last", steps, CONVEX)(
-        "nesterov-2", lambda c, a: c.L_f * c.R**2 / (a.iterations + 1) ** 2
-    ),
-    state_bounds("step", Nesterov, kept, "step", steps, CONVEX)(
-        "nesterov-monotone", lambda c, a, t: 1
-    ),
+    last(Descent, too_long, distance)("gd-too-long", lambda c, a: c.R**2),
+    last(Nesterov)("nesterov-2", lambda c, a: c.L_f * c.R**2 / (a.iterations + 1) ** 2),
+    each(Nesterov, steps, kept)("nesterov-monotone", lambda c, a, t: 1),
     wolfe("fw-open-2", lambda c, a, t: c.L_f * c.D**2 / (t + 2)),
-    state_bounds("late", FrankWolfe, F, "every", open_loop, CONVEX)(
-        "fw-exponent", lambda c, a, t: 3 * c.L_f * c.D**2 / (t + 2) ** 1.5
-    ),
-    state_bounds("late", Short, F, "every", short, CONVEX)(
-        "fw-short-exponent", lambda c, a, t: 4 * c.L_f * c.D**2 / (t + 2) ** 2
-    ),
-    state_bounds("set", FrankWolfe, kept, "step", open_loop, CONVEX)(
-        "fw-monotone", lambda c, a, t: 1
-    ),
+    wolfe("fw-exponent", lambda c, a, t: 3 * c.L_f * c.D**2 / (t + 2) ** 1.5),
+    brief("fw-short-exponent", lambda c, a, t: 4 * c.L_f * c.D**2 / (t + 2) ** 2),
+    each(FrankWolfe, open_loop, kept)("fw-monotone", lambda c, a, t: 1),
     nonconvex("fw-nonconvex-1", lambda c, a, t: max(2 * c.delta, c.L_f * c.D**2) / (t + 1)),
     projected("projected-6", lambda c, a: c.L_f * c.R**2 / (6 * a.iterations)),
-    state_bounds("geometry", Cyclic, F, "every", steps, CONVEX)(
-        "cyclic-rate", lambda c, a, t: c.L_f * c.R**2 / (4 * t + 2)
-    ),
-    state_bounds("large d", Greedy, F, "last", steps, CONVEX)(
-        "greedy-rate", lambda c, a: 2 * c.L_f * c.R**2 / a.iterations
-    ),
-    state_bounds("large d", Sign, length, "mean")(
+    every(Cyclic)("cyclic-rate", lambda c, a, t: c.L_f * c.R**2 / (4 * t + 2)),
+    last(Greedy)("greedy-rate", lambda c, a: 2 * c.L_f * c.R**2 / a.iterations),
+    state_bounds(Sign, length)(
         "sign-mean", lambda c, a: c.delta / (a.step * a.iterations) + a.step * c.L_f / 2
     ),
-    state_bounds("late", Threshold, square, "least")(
+    state_bounds(Threshold, square, "least")(
         "threshold", lambda c, a, t: 2 * c.L_f * c.delta / (t + 1)
     ),
-    state_bounds("late", Turning, F, "every", steps, CONVEX)(
-        "turning", lambda c, a, t: c.L_f * c.R**2 / (4 * t + 2)
-    ),
-    state_bounds("geometry", Short, F, "every", short, CONVEX)(
-        "fw-linear", lambda c, a, t: c.L_f * c.D**2 * 0.9**t
-    ),
-    state_bounds("last", Descent, distance, "last", steps, CONVEX)(
-        "gd-distance", lambda c, a: c.R**2 / a.iterations
-    ),
-    state_bounds("condition", FrankWolfe, F, "every", open_loop)(
+    every(Turning)("turning", lambda c, a, t: c.L_f * c.R**2 / (4 * t + 2)),
+    brief("fw-linear", lambda c, a, t: c.L_f * c.D**2 * 0.9**t),
+    last(Descent, steps, distance)("gd-distance", lambda c, a: c.R**2 / a.iterations),
+    state_bounds(FrankWolfe, F, "every", open_loop)(
         "fw-convexity-forgotten", lambda c, a, t: 2 * c.L_f * c.D**2 / (t + 2)
     ),
-    state_bounds("last", Short, gap, "every", short)(
+    state_bounds(Short, gap, "every", short)(
         "fw-gap-last", lambda c, a, t: max(2 * c.delta, c.L_f * c.D**2) / np.sqrt(t + 1)
     ),
-    state_bounds("condition", Descent, square, "mean", fixed)(
+    state_bounds(Descent, square, "mean", fixed)(
         "gd-fixed", lambda c, a: 4 * c.delta / a.iterations
     ),
-    state_bounds("condition", Descent, F, "last")(
-        "gd-nonconvex", lambda c, a: c.delta / (a.iterations + 1)
-    ),
+    state_bounds(Descent, F, "last")("gd-nonconvex", lambda c, a: c.delta / (a.iterations + 1)),
 ]

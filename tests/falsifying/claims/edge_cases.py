@@ -2,10 +2,11 @@
 
 from time import sleep
 
-from deterministic import Descent
+from deterministic import Descent, F, Projected, state_bounds
+from stochastic import four, half, law, two
 
 import pfbench as pf
-from pfbench.claims import Claim, bound, counts, error_law
+from pfbench.claims import Claim, counts
 
 
 class Failing(Descent):
@@ -51,21 +52,26 @@ class Hanging(Descent):
         yield
 
 
-class Noisy(Descent):
-    """Draws what cannot be enumerated."""
+class Sampled(Descent):
+    """Draws by `ask.sample`."""
 
     deterministic = False
 
     def run(self, ask, x, rng):
         for _ in range(self.iterations):
-            g = ask.gradient(x)
-            at = x
-            x = x - self.step * (1 + rng.normal()) * g
+            g = self.estimate(ask, x, rng)
+            at, x = x, x - self.step * g
             yield pf.State(x, at, g)
 
+    def estimate(self, ask, x, rng):
+        return ask.batch(ask.sample(rng, 1), x)
 
-def steps(c, T=4):
-    return {"iterations": T, "step": 1 / c.L_f}
+
+class Noisy(Sampled):
+    """Draws what cannot be enumerated."""
+
+    def estimate(self, ask, x, rng):
+        return (1 + rng.normal()) * ask.gradient(x)
 
 
 def square(problem, x):
@@ -74,15 +80,18 @@ def square(problem, x):
 
 
 def claim(
-    name, upper, method=Descent, assumptions=(), statistic="mean", statement="a bound", first=0
+    name,
+    upper,
+    method=Descent,
+    assumptions=(),
+    statistic="mean",
+    statement="a bound",
+    quantity=square,
+    parameters=four,
+    **options,
 ):
-    return Claim(
-        name=name,
-        statement=statement,
-        algorithm=method,
-        assumptions=assumptions,
-        check=bound(upper, square, statistic=statistic, parameters=steps, first=first),
-    )
+    stated = state_bounds(method, quantity, statistic, parameters, assumptions, **options)
+    return stated(name, upper, statement)
 
 
 ATTAINED = claim("attained", lambda c, a: 2 * c.L_f * c.delta / a.iterations)
@@ -122,34 +131,20 @@ COUNT = Claim(
 
 def with_radius(name, step):
     """Return a claim on frank-wolfe, which takes its smoothness from the problem."""
-    return Claim(
-        name=name,
-        statement="f(x_t) - f* <= 2 L (D/2)^2/(t+2)",
-        algorithm="frank-wolfe",
+    return claim(
+        name,
+        lambda c, a, t: 2 * c.L_f * (c.D / 2) ** 2 / (t + 2),
+        "frank-wolfe",
+        ("f convex", "bounded domain"),
+        "every",
+        "f(x_t) - f* <= 2 L (D/2)^2/(t+2)",
+        F,
+        lambda c, T=16: {"iterations": T, "step": step},
         instances=("quadratic[source=synthetic,set=l2,rows=20,columns=3]",),
-        assumptions=("f convex", "bounded domain"),
-        check=bound(
-            lambda c, a, t: 2 * c.L_f * (c.D / 2) ** 2 / (t + 2),
-            "suboptimality",
-            statistic="every",
-            parameters=lambda c, T=16: {"iterations": T, "step": step},
-        ),
     )
 
 
 RADIUS, SHORT = with_radius("radius", "open-loop"), with_radius("short", "short")
-
-
-class Sampled(Descent):
-    """Draws by `ask.sample`."""
-
-    deterministic = False
-
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            g = ask.batch(ask.sample(rng, 1), x)
-            at, x = x, x - self.step * g
-            yield pf.State(x, at, g)
 
 
 class Tabled(Sampled):
@@ -168,12 +163,9 @@ class Tabled(Sampled):
 class Coins(Sampled):
     """Doubles a step, or makes none, by the same random number."""
 
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            coin = rng.random()
-            factor = 0 if coin < 1 / 3 else 2 if coin >= 1 / 2 else 1
-            x = x - factor * self.step * ask.gradient(x)
-            yield pf.State(x)
+    def estimate(self, ask, x, rng):
+        coin = rng.random()
+        return (0 if coin < 1 / 3 else 2 if coin >= 1 / 2 else 1) * ask.gradient(x)
 
 
 class Vertices(Descent):
@@ -193,73 +185,46 @@ def gap_at_new_point(problem, x, y):
     return pf.inner(g, y) - pf.inner(g, problem.lo(g))
 
 
+def half_of_smooth(c, T=4):
+    return {"iterations": T, "step": 1 / (2 * c.L_f)}
+
+
 def eighth(name, method):
     """Return a false claim on a method that draws."""
-    return Claim(
-        name=name,
-        statement="E f(x_T) - f* <= delta/8",
-        algorithm=method,
-        assumptions=("f strongly convex",),
-        check=bound(
-            lambda c, a: c.delta / 8,
-            "suboptimality",
-            statistic="last",
-            parameters=lambda c, T=4: {"iterations": T, "step": 1 / (2 * c.L_f)},
-        ),
-    )
+    statement, convex = "E f(x_T) - f* <= delta/8", ("f strongly convex",)
+    upper = lambda c, a: c.delta / 8  # noqa: E731
+    return claim(name, upper, method, convex, "last", statement, F, half_of_smooth)
 
 
 SAMPLED, TABLED = eighth("sampled", Sampled), eighth("tabled", Tabled)
 COINS = eighth("coins", Coins)
-
-
-class Projected(Descent):
-    """Projects each step onto the set."""
-
-    requires = frozenset({"gradient", "prox"})
-
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            x = ask.prox(x, ask.gradient(x), self.step)
-            yield pf.State(x)
+BOUNDED = ("f smooth", "bounded domain")
 
 
 def mapping(name, factor):
     """Return a claim on the gradient mapping with lambda = 1/(2 L), true for factor 8/3 only."""
-    return Claim(
-        name=name,
-        statement="the mean of |G(x_t)|^2 over t < T is at most a multiple of L Delta/T",
-        algorithm=Projected,
-        assumptions=("f smooth", "bounded domain"),
-        check=bound(
-            lambda c, a: factor * c.L * c.delta / a.iterations,
-            "gradient_mapping_sq",
-            parameters=lambda c, T=4: {"iterations": T, "step": 1 / (2 * c.L)},
-        ),
+    return claim(
+        name,
+        lambda c, a: factor * c.L * c.delta / a.iterations,
+        Projected,
+        BOUNDED,
+        "mean",
+        "the mean of |G(x_t)|^2 over t < T is at most a multiple of L Delta/T",
+        "gradient_mapping_sq",
+        half,
     )
 
 
 MAPPED, MAPPED_TIGHT = mapping("mapped", 5 / 2), mapping("mapped-tight", 8 / 3)
 
-VERTEX = Claim(
-    name="vertex",
-    statement="V(x_{t+1}) <= L D^2/100",
-    algorithm=Vertices,
-    assumptions=("f smooth", "bounded domain"),
-    check=bound(
-        lambda c, a, t: c.L_f * c.D**2 / 100,
-        gap_at_new_point,
-        statistic="step",
-        parameters=lambda c, T=4: {"iterations": T, "step": 1 / 2},
-    ),
+VERTEX = claim(
+    "vertex",
+    lambda c, a, t: c.L_f * c.D**2 / 100,
+    Vertices,
+    BOUNDED,
+    "step",
+    "V(x_{t+1}) <= L D^2/100",
+    gap_at_new_point,
+    lambda c, T=4: {"iterations": T, "step": 1 / 2},
 )
-
-LAW = Claim(
-    name="law",
-    statement="E|e_t|^2 <= sigma^2/2",
-    algorithm=Sampled,
-    assumptions=("f smooth",),
-    check=error_law(
-        lambda c, a, past: c.sigma2 / 2, parameters=lambda c: {"iterations": 2, "step": 1 / c.L_f}
-    ),
-)
+LAW = law(Sampled, two, assumptions=("f smooth",))("law", lambda c, a, past: c.sigma2 / 2)

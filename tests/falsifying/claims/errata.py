@@ -15,14 +15,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
-from deterministic import FrankWolfe
+from deterministic import FrankWolfe, given, state_bounds
 
 import pfbench as pf
-from pfbench.claims import Claim, bound, error_law
-
-
-def steps(c, T=4):
-    return {"iterations": T}
+from pfbench.claims import Claim, error_law
 
 
 def second_moment(problem, x):
@@ -37,21 +33,22 @@ def above_the_tangent(problem, x, y):
     return above / square if square > 0 else 0
 
 
-def distance_over_gap(problem, x):
+def distance(problem, x):
     away = x - problem.minimiser
+    return away @ away
+
+
+def over_gap(problem, x, number):
     gap = problem.value(x) - problem.best_known[0]
-    return away @ away / gap if gap > 0 else 0
+    return number / gap if gap > 0 else 0
 
 
-def claim(name, statement, upper, quantity, statistic, assumptions=("f strongly convex",)):
-    return Claim(
-        name=name,
-        source="erratum",
-        statement=statement,
-        algorithm=FrankWolfe,
-        assumptions=assumptions,
-        check=bound(upper, quantity, statistic=statistic, parameters=steps),
-    )
+def distance_over_gap(problem, x):
+    return over_gap(problem, x, distance(problem, x))
+
+
+def root_over_gap(problem, x):
+    return over_gap(problem, x, np.sqrt(distance(problem, x)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,30 +151,8 @@ def first_entry(problem, x):
     return x[0]
 
 
-def recursion(name, method, statement, upper):
-    return Claim(
-        name=name,
-        source="erratum",
-        statement=statement,
-        algorithm=method,
-        check=bound(
-            upper,
-            first_entry,
-            statistic="every",
-            parameters=recursion_steps,
-            constants=recursion_constants,
-        ),
-    )
-
-
 def square_of_step(problem, x, y):
     return (y - x) @ (y - x)
-
-
-def root_over_gap(problem, x):
-    away = x - problem.minimiser
-    gap = problem.value(x) - problem.best_known[0]
-    return np.sqrt(away @ away) / gap if gap > 0 else 0
 
 
 def induction_constants(problem):
@@ -226,36 +201,33 @@ def largest_energy(problem, x):
     return max([x[k : k + 2] @ x[k : k + 2] for k in range(0, len(x), 2)]) / 2
 
 
-def particle_steps(c, T=64):
-    return {"iterations": T}
+def recursion(method):
+    """Return what bounds u_k."""
+    constants = {"constants": recursion_constants}
+    return state_bounds(method, first_entry, "every", recursion_steps, **constants)
+
+
+def printed(quantity, statistic="every", assumptions=("f strongly convex",), **options):
+    """Return what states a printed inequality on the points of Frank-Wolfe."""
+    return state_bounds(FrankWolfe, quantity, statistic, given(4), assumptions, **options)
 
 
 FALSE = [
-    claim(
-        "shen2019-second-moment",
-        "E|grad f_i(x)|^2 <= L^2 D^2",
-        lambda c, a, t: c.L_ms**2 * c.D**2,
-        second_moment,
-        "every",
-        (),
+    printed(second_moment, assumptions=())(
+        "shen2019-second-moment", lambda c, a, t: c.L_ms**2 * c.D**2, "E|grad f_i(x)|^2 <= L^2 D^2"
     ),
-    claim(
+    printed(above_the_tangent, "step")(
         "li2019-reversed",
-        "f(y) - f(x) <= <grad f(x), y - x> + (sigma/2)|y - x|^2",
         lambda c, a, t: c.mu / 2,
-        above_the_tangent,
-        "step",
+        "f(y) - f(x) <= <grad f(x), y - x> + (sigma/2)|y - x|^2",
     ),
-    claim(
+    printed(distance_over_gap)(
         "li2019-distance",
-        "f(x) - f(x*) <= sigma eps^2 gives |x - x*|^2 <= eps^2",
         lambda c, a, t: 1 / c.mu,
-        distance_over_gap,
-        "every",
+        "f(x) - f(x*) <= sigma eps^2 gives |x - x*|^2 <= eps^2",
     ),
     Claim(
         name="shen2019-spiderg-(9)",
-        source="erratum",
         statement="S = p = sqrt n gives E|g - grad f|^2 <= eps^2/4, eps = L D/2",
         algorithm=Spider,
         assumptions=("n == 4",),
@@ -264,70 +236,39 @@ FALSE = [
             parameters=lambda c, T=2: {"iterations": T, "eta": 1 / 2},
         ),
     ),
-    Claim(
-        name="shen2019-(10)",
-        source="erratum",
-        statement="E V(x_t0) <= 5 eps, eps = 1, with exact gradients",
-        algorithm=ShortFrankWolfe,
-        check=bound(lambda c, a: 5, "fw_gap", statistic="mean", parameters=steps_for_one),
+    state_bounds(ShortFrankWolfe, "fw_gap", "mean", steps_for_one)(
+        "shen2019-(10)", lambda c, a: 5, "E V(x_t0) <= 5 eps, eps = 1, with exact gradients"
     ),
-    Claim(
-        name="pethick2025-D.8",
-        source="erratum",
-        statement="|x_k - x_(k-1)| <= alpha rho gamma/(1 - alpha)",
-        algorithm=Almond,
-        check=bound(
-            lambda c, a, t: (a.alpha * a.step / (1 - a.alpha)) ** 2,
-            square_of_step,
-            statistic="step",
-            parameters=lambda c, T=4: {"iterations": T, "step": 1, "alpha": 1 / 10},
-        ),
+    state_bounds(Almond, square_of_step, "step", given(4, step=1, alpha=1 / 10))(
+        "pethick2025-D.8",
+        lambda c, a, t: (a.alpha * a.step / (1 - a.alpha)) ** 2,
+        "|x_k - x_(k-1)| <= alpha rho gamma/(1 - alpha)",
     ),
-    recursion(
+    recursion(DecreasingRecursion)(
         "pethick2025-D.10",
-        DecreasingRecursion,
-        "u_k <= (1 - 1/(2 sqrt k)) u_(k-1) + c/k gives u_k <= max(u_1, 4c)/sqrt k",
         lambda c, a, t: max(c.u_1, 4 * c.L_f) / np.sqrt(t + 1),
+        "u_k <= (1 - 1/(2 sqrt k)) u_(k-1) + c/k gives u_k <= max(u_1, 4c)/sqrt k",
     ),
-    recursion(
+    recursion(Recursion)(
         "pethick2025-D.9",
-        Recursion,
-        "u_k <= (1 - beta) u_(k-1) + eta gives u_k <= (1 - beta)^k u_1 + eta/beta, beta = 1/2",
         lambda c, a, t: c.u_1 / 2 ** (t + 1) + 2 * c.L_f,
+        "u_k <= (1 - beta) u_(k-1) + eta gives u_k <= (1 - beta)^k u_1 + eta/beta, beta = 1/2",
     ),
-    claim(
+    printed(root_over_gap)(
         "li2019-(22)",
-        "f(x) - f(x*) <= sigma eps^2 gives |x - x*| <= eps^2",
         lambda c, a, t: 1 / c.mu,
-        root_over_gap,
-        "every",
+        "f(x) - f(x*) <= sigma eps^2 gives |x - x*| <= eps^2",
     ),
-    Claim(
-        name="li2019-(74)",
-        source="erratum",
-        statement="64 L delta0/(N(N+1) 2^t sigma) <= L delta0/2^t, N = ceil(8 sqrt(L/sigma))",
-        algorithm=FrankWolfe,
-        assumptions=("f strongly convex",),
-        check=bound(
-            lambda c, a, t: c.L_f * c.N * (c.N + 1) / (64 * c.kappa),
-            one,
-            statistic="every",
-            parameters=steps,
-            constants=induction_constants,
-        ),
+    printed(one, constants=induction_constants)(
+        "li2019-(74)",
+        lambda c, a, t: c.L_f * c.N * (c.N + 1) / (64 * c.kappa),
+        "64 L delta0/(N(N+1) 2^t sigma) <= L delta0/2^t, N = ceil(8 sqrt(L/sigma))",
     ),
-    Claim(
-        name="arxiv-2508.09628",
-        source="erratum",
-        statement="J(x_i^(t+1)) <= 2/(t+1) lambda_max d(K^0)^2, J = |x|^2/2, if 0 is in K^0",
-        algorithm=Particles,
-        assumptions=("d == 4",),
-        check=bound(
-            lambda c, a, t: 2 * c.diameter_sq / t,
-            largest_energy,
-            statistic="every",
-            parameters=particle_steps,
-            constants=particle_constants,
-        ),
+    state_bounds(
+        Particles, largest_energy, "every", given(64), ("d == 4",), constants=particle_constants
+    )(
+        "arxiv-2508.09628",
+        lambda c, a, t: 2 * c.diameter_sq / t,
+        "J(x_i^(t+1)) <= 2/(t+1) lambda_max d(K^0)^2, J = |x|^2/2, if 0 is in K^0",
     ),
 ]

@@ -2,10 +2,8 @@
 
 import math
 
-from deterministic import FrankWolfe, Nesterov, open_loop, steps
-from stochastic import Spider
-
-from pfbench.claims import Claim, bound, error_law
+from deterministic import F, FrankWolfe, Nesterov, every, open_loop, state_bounds
+from stochastic import Spider, law
 
 
 def once(c):
@@ -13,49 +11,21 @@ def once(c):
     return {"iterations": 3, "step": 1 / (2 * c.L_f), "batch": 2}
 
 
-def spider(name, square, mean, *assumptions):
-    """Return a claim on the error of the recursive estimate."""
-    return Claim(
-        name=name,
-        statement=name,
-        algorithm=Spider,
-        assumptions=("f smooth", *assumptions),
-        check=error_law(square, mean=mean, parameters=once),
-    )
-
-
-def on_convex(name, method, upper, parameters, *assumptions):
-    """Return a claim on f(x_t) - min f for every t."""
-    check = bound(upper, "suboptimality", statistic="every", parameters=parameters)
-    words = ("f is convex", *assumptions)
-    return Claim(name=name, statement=name, algorithm=method, assumptions=words, check=check)
-
-
 FALSE = [
     # with replacement the factor is 1
-    spider(
+    law(Spider, once, lambda c, a, past: past.error, ("f smooth",))(
         "population-factor",
         lambda c, a, past: (
             past.error_sq + (c.n - a.batch) / (c.n - 1) * c.L_ms**2 / a.batch**2 * past.step_sq
         ),
-        lambda c, a, past: past.error,
     ),
-    spider(
-        "no-bias",
-        lambda c, a, past: past.error_sq + c.L_ms**2 / a.batch * past.step_sq,
-        lambda c, a, past: 0 * past.error,
+    law(Spider, once, lambda c, a, past: 0 * past.error, ("f smooth",))(
+        "no-bias", lambda c, a, past: past.error_sq + c.L_ms**2 / a.batch * past.step_sq
     ),
-    on_convex(
-        "two-thirds",
-        Nesterov,
-        lambda c, a, t: 2 * c.L_f * c.R**2 / (3 * (t + 1) ** 2) if t > 1 else math.inf,
-        steps,
+    every(Nesterov)(
+        "two-thirds", lambda c, a, t: 2 * c.L_f * c.R**2 / (3 * (t + 1) ** 2) if t > 1 else math.inf
     ),
-    on_convex(
-        "first-step",
-        FrankWolfe,
-        lambda c, a, t: c.L_f * c.D**2 / (2 * t + 1 / 2) if t else math.inf,
-        open_loop,
-        "bounded domain",
+    state_bounds(FrankWolfe, F, "every", open_loop, ("f is convex", "bounded domain"))(
+        "first-step", lambda c, a, t: c.L_f * c.D**2 / (2 * t + 1 / 2) if t else math.inf
     ),
 ]

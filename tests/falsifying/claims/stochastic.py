@@ -1,16 +1,21 @@
-"""Textbook theorems on stochastic methods, and false variants; `source` names the kind."""
+"""Textbook theorems on stochastic methods, and false variants.
+
+Scripts of counterexamples copy what a claim uses from the file of its method and that of its bound
+only, so measures are written in both files.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
+from deterministic import CONVEX, STRONG, F, last, state_bounds, steps, times
 
 import pfbench as pf
-from pfbench.claims import Claim, bound, error_law
+from pfbench.claims import Claim, error_law
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stochastic(pf.Algorithm):
-    """Stochastic gradients."""
+    """Stochastic gradients; a subclass estimates from the last point and the estimate there."""
 
     requires = frozenset({"gradient", "batch", "difference", "smooth"})
     iterations: int
@@ -18,10 +23,14 @@ class Stochastic(pf.Algorithm):
     batch: int = 1
 
     def run(self, ask, x, rng):
+        start, at, g = x, x, None
         for _ in range(self.iterations):
-            g = ask.batch(self.draw(ask.n, rng), x)
+            g = self.estimate(ask, x, rng, start, at, g)
             at, x = x, x - self.step * g
             yield pf.State(x, at, g)
+
+    def estimate(self, ask, x, rng, start, before, g):
+        return ask.batch(self.draw(ask.n, rng), x)
 
     def draw(self, n, rng):
         return rng.integers(n, size=self.batch)
@@ -49,74 +58,53 @@ class Reshuffled(Stochastic):
 class Coin(Stochastic):
     """Gradient descent that makes every second step."""
 
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            g, at = ask.gradient(x), x
-            if rng.integers(2) == 1:
-                x = x - self.step * g
-            yield pf.State(x, at, g)
+    def estimate(self, ask, x, rng, start, before, g):
+        return ask.gradient(x) if rng.integers(2) == 1 else 0 * x
 
 
 class Coordinate(Stochastic):
     """Random coordinates."""
 
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            g, at = ask.gradient(x), x
-            j = rng.integers(len(x))
-            x = x.copy()
-            x[j] = x[j] - self.step * g[j]
-            yield pf.State(x, at, g)
+    def estimate(self, ask, x, rng, start, before, g):
+        full, j = ask.gradient(x), rng.integers(len(x))
+        move = 0 * full
+        move[j] = full[j]
+        return move
 
 
 class Snapshot(Stochastic):
     """SVRG with the snapshot at the start."""
 
-    def run(self, ask, x, rng):
-        start, full = x, ask.gradient(x)
-        for _ in range(self.iterations):
-            g = full + ask.difference(rng.integers(ask.n, size=self.batch), x, start)
-            at, x = x, x - self.step * g
-            yield pf.State(x, at, g)
+    def estimate(self, ask, x, rng, start, before, g):
+        return ask.gradient(start) + ask.difference(self.draw(ask.n, rng), x, start)
 
 
 class Spider(Stochastic):
     """Recursive differences."""
 
-    def run(self, ask, x, rng):
-        g, before = ask.gradient(x), x
-        for t in range(self.iterations):
-            if t > 0:
-                g = g + ask.difference(rng.integers(ask.n, size=self.batch), x, before)
-            before, x = x, x - self.step * g
-            yield pf.State(x, before, g)
+    def estimate(self, ask, x, rng, start, before, g):
+        if g is None:
+            return ask.gradient(x)
+        return g + ask.difference(self.draw(ask.n, rng), x, before)
 
 
 class Page(Stochastic):
     """With probability 1/2 the gradient, else a difference."""
 
-    def run(self, ask, x, rng):
-        g, before = ask.gradient(x), x
-        for t in range(self.iterations):
-            if t > 0 and rng.integers(2) == 1:
-                g = ask.gradient(x)
-            elif t > 0:
-                g = g + ask.difference(rng.integers(ask.n, size=self.batch), x, before)
-            before, x = x, x - self.step * g
-            yield pf.State(x, before, g)
+    def estimate(self, ask, x, rng, start, before, g):
+        if g is None or rng.integers(2) == 1:
+            return ask.gradient(x)
+        return g + ask.difference(self.draw(ask.n, rng), x, before)
 
 
 class Storm(Stochastic):
     """Recursive momentum with the weight 1/2."""
 
-    def run(self, ask, x, rng):
-        g, before = ask.gradient(x), x
-        for t in range(self.iterations):
-            if t > 0:
-                i = rng.integers(ask.n, size=1)
-                g = ask.batch(i, x) + (g - ask.batch(i, before)) / 2
-            before, x = x, x - self.step * g
-            yield pf.State(x, before, g)
+    def estimate(self, ask, x, rng, start, before, g):
+        if g is None:
+            return ask.gradient(x)
+        i = self.draw(ask.n, rng)
+        return ask.batch(i, x) + (g - ask.batch(i, before)) / 2
 
 
 class Average(Stochastic):
@@ -138,8 +126,17 @@ class Uniform(Stochastic):
     output: str = "uniform"
 
 
-def steps(c, T=4):
-    return {"iterations": T, "step": 1 / c.L_f}
+def square(problem, x):
+    g = problem.gradient(x)
+    return g @ g
+
+
+def distance(problem, x):
+    away = x - problem.minimiser
+    return away @ away
+
+
+four = times(1, 4)
 
 
 def half(c, T=4):
@@ -151,25 +148,11 @@ def pair(c, T=1):
 
 
 def two(c):
-    return {"iterations": 2, "step": 1 / c.L_f}
+    return steps(c, 2)
 
 
 def three(c):
-    return {"iterations": 3, "step": 1 / c.L_f}
-
-
-def square(problem, x):
-    g = problem.gradient(x)
-    return g @ g
-
-
-def distance(problem, x):
-    away = x - problem.minimiser
-    return away @ away
-
-
-CONVEX, STRONG = ("f convex",), ("f strongly convex",)
-F, EXP = "suboptimality", "expectation"
+    return steps(c, 3)
 
 
 def decrease(factor):
@@ -177,23 +160,15 @@ def decrease(factor):
     return lambda c, a: factor * c.L_f * c.delta / a.iterations
 
 
-def claim(
-    name, method, upper, quantity, statistic="mean", parameters=half, assumptions=(), kind=EXP
-):
-    return Claim(
-        name=name,
-        source=kind,
-        statement=name,
-        algorithm=method,
-        assumptions=assumptions,
-        check=bound(upper, quantity, statistic=statistic, parameters=parameters),
-    )
+def squares(method, parameters=half, statistic="mean"):
+    """Return what bounds |grad f|^2."""
+    return state_bounds(method, square, statistic, parameters)
 
 
-def law(name, method, upper, parameters=two, mean=None, assumptions=()):
-    return Claim(
+def law(method, parameters=two, mean=None, assumptions=()):
+    """Return what states a law of the estimate's error."""
+    return lambda name, upper: Claim(
         name=name,
-        source="law",
         statement=name,
         algorithm=method,
         assumptions=assumptions,
@@ -214,111 +189,58 @@ def page(c, a, past):
     return (past.error_sq + c.L_ms**2 * past.step_sq) / 2
 
 
-EXP = "expectation"
+sgd_strong = state_bounds(Stochastic, distance, "last", half, STRONG)
 TRUE = [
-    claim("sgd-mean", Stochastic, noisy(1), square),
-    claim(
-        "sgd-convex",
-        Stochastic,
-        lambda c, a: 2 * c.L * c.R**2 / a.iterations + c.sigma2 / (2 * c.L_f),
-        F,
-        assumptions=CONVEX,
+    squares(Stochastic)("sgd-mean", noisy(1)),
+    state_bounds(Stochastic, F, "mean", half, CONVEX)(
+        "sgd-convex", lambda c, a: 2 * c.L * c.R**2 / a.iterations + c.sigma2 / (2 * c.L_f)
     ),
-    claim(
+    sgd_strong(
         "sgd-strong",
-        Stochastic,
         lambda c, a: (1 - a.step * c.mu) ** a.iterations * c.R**2 + a.step * c.sigma2 / c.mu,
-        distance,
-        "last",
-        assumptions=STRONG,
     ),
-    claim("sgd-uniform", Uniform, noisy(1), square, "output"),
-    claim("coin-mean", Coin, decrease(4), square, "mean", steps),
-    claim("page-mean", Page, lambda c, a: 4 * c.L * c.delta / a.iterations, square),
-    claim(
-        "spider-two",
-        Spider,
-        lambda c, a: 4 * c.L * c.delta / 2,
-        square,
-        "mean",
-        lambda c: {"iterations": 2, "step": 1 / (2 * c.L)},
+    squares(Uniform, statistic="output")("sgd-uniform", noisy(1)),
+    squares(Coin, four)("coin-mean", decrease(4)),
+    squares(Page)("page-mean", lambda c, a: 4 * c.L * c.delta / a.iterations),
+    squares(Spider, lambda c: half(c, 2))("spider-two", lambda c, a: 4 * c.L * c.delta / 2),
+    last(Coordinate, four)("coordinate", lambda c, a: c.L_f * c.R**2 / 2 + c.delta),
+    last(Coin, four, distance)("coin-distance", lambda c, a: c.R**2),
+    law(Stochastic, mean=none)("sgd-law", lambda c, a, past: c.sigma2),
+    law(Stochastic, pair, none)("batch-law", lambda c, a, past: c.sigma2 / 2),
+    law(Without, pair, none, ("n >= 2",))(
+        "without-law", lambda c, a, past: c.sigma2 * max(c.n - 2, 0) / (2 * (c.n - 1))
     ),
-    claim(
-        "coordinate",
-        Coordinate,
-        lambda c, a: c.L_f * c.R**2 / 2 + c.delta,
-        F,
-        "last",
-        steps,
-        CONVEX,
+    law(Without, pair, none, ("n == 3",))("without-three", lambda c, a, past: c.sigma2 / 4),
+    law(Snapshot, mean=none)("svrg-law", lambda c, a, past: c.L_ms**2 * past.step_sq),
+    law(Spider, three, lambda c, a, past: past.error)(
+        "spider-law", lambda c, a, past: past.error_sq + c.L_ms**2 * past.step_sq
     ),
-    claim("coin-distance", Coin, lambda c, a: c.R**2, distance, "last", steps, CONVEX),
-    law("sgd-law", Stochastic, lambda c, a, past: c.sigma2, mean=none),
-    law("batch-law", Stochastic, lambda c, a, past: c.sigma2 / 2, pair, none),
-    law(
-        "without-law",
-        Without,
-        lambda c, a, past: c.sigma2 * max(c.n - 2, 0) / (2 * (c.n - 1)),
-        pair,
-        none,
-        ("n >= 2",),
-    ),
-    law("without-three", Without, lambda c, a, past: c.sigma2 / 4, pair, none, ("n == 3",)),
-    law("svrg-law", Snapshot, lambda c, a, past: c.L_ms**2 * past.step_sq, two, none),
-    law(
-        "spider-law",
-        Spider,
-        lambda c, a, past: past.error_sq + c.L_ms**2 * past.step_sq,
-        three,
-        lambda c, a, past: past.error,
-    ),
-    law("page-law", Page, page, three, lambda c, a, past: past.error / 2),
-    law(
+    law(Page, three, lambda c, a, past: past.error / 2)("page-law", page),
+    law(Storm, three, lambda c, a, past: past.error / 2)(
         "storm-law",
-        Storm,
         lambda c, a, past: past.error_sq / 4 + c.L_ms**2 * past.step_sq / 2 + c.sigma2 / 2,
-        three,
-        lambda c, a, past: past.error / 2,
     ),
 ]
 FALSE = [
-    claim("sgd-noiseless", Stochastic, lambda c, a: 2 * c.delta / (a.step * a.iterations), square),
-    claim("sgd-noise-2", Stochastic, noisy(0.5), square),
-    claim("sgd-noise-1", Stochastic, noisy(0.6), square),
-    claim("shuffled-mean", Reshuffled, decrease(2), square, "mean", steps),
-    claim("coin-2", Coin, decrease(2), square, "mean", steps),
-    claim("page-2", Page, lambda c, a: 2 * c.L * c.delta / a.iterations, square),
-    claim(
+    squares(Stochastic)("sgd-noiseless", lambda c, a: 2 * c.delta / (a.step * a.iterations)),
+    squares(Stochastic)("sgd-noise-2", noisy(0.5)),
+    squares(Stochastic)("sgd-noise-1", noisy(0.6)),
+    squares(Reshuffled, four)("shuffled-mean", decrease(2)),
+    squares(Coin, four)("coin-2", decrease(2)),
+    squares(Page)("page-2", lambda c, a: 2 * c.L * c.delta / a.iterations),
+    sgd_strong(
         "sgd-strong-square",
-        Stochastic,
         lambda c, a: (1 - a.step * c.mu) ** a.iterations * c.R**2 + a.step**2 * c.sigma2,
-        distance,
-        "last",
-        assumptions=STRONG,
     ),
-    claim(
-        "coordinate-1",
-        Coordinate,
-        lambda c, a: (c.L_f * c.R**2 / 2 + c.delta) / (a.iterations + 1),
-        F,
-        "last",
-        steps,
-        CONVEX,
-        "large d",
+    last(Coordinate, four)(
+        "coordinate-1", lambda c, a: (c.L_f * c.R**2 / 2 + c.delta) / (a.iterations + 1)
     ),
-    claim(
-        "sgd-last",
-        Stochastic,
-        lambda c, a: c.L_f * c.R**2 / a.iterations,
-        F,
-        "last",
-        assumptions=CONVEX,
-    ),
-    law("sgd-law-2", Stochastic, lambda c, a, past: c.sigma2 / 2),
-    law("without-n", Without, lambda c, a, past: c.sigma2 / c.n, pair),
-    law("svrg-law-f", Snapshot, lambda c, a, past: c.L_f**2 * past.step_sq),
-    law("spider-law-1", Spider, lambda c, a, past: c.L_ms**2 * past.step_sq, three),
-    law("page-unbiased", Page, page, three, none),
-    law("storm-law-0", Storm, lambda c, a, past: past.error_sq / 4 + c.sigma2 / 4, three),
-    law("average-unbiased", Average, lambda c, a, past: 4 * c.L_ms**2 * past.step_sq, two, none),
+    last(Stochastic, half)("sgd-last", lambda c, a: c.L_f * c.R**2 / a.iterations),
+    law(Stochastic)("sgd-law-2", lambda c, a, past: c.sigma2 / 2),
+    law(Without, pair)("without-n", lambda c, a, past: c.sigma2 / c.n),
+    law(Snapshot)("svrg-law-f", lambda c, a, past: c.L_f**2 * past.step_sq),
+    law(Spider, three)("spider-law-1", lambda c, a, past: c.L_ms**2 * past.step_sq),
+    law(Page, three, none)("page-unbiased", page),
+    law(Storm, three)("storm-law-0", lambda c, a, past: past.error_sq / 4 + c.sigma2 / 4),
+    law(Average, mean=none)("average-unbiased", lambda c, a, past: 4 * c.L_ms**2 * past.step_sq),
 ]
