@@ -132,6 +132,17 @@ def twisted(cls, oracles=None, stream=None):
     return type("Twisted", (cls,), {"run": run})
 
 
+def with_schedule(cls, **rules):
+    """Return a class of methods whose schedule has other parameters, each by a rule."""
+
+    def theory(kind, epsilon, constants, **given):
+        changed = {name: rule(epsilon, constants) for name, rule in rules.items()}
+        return super(made, kind).theory(epsilon, constants, **given, **changed)
+
+    made = type("Scheduled", (cls,), {"theory": classmethod(theory)})
+    return made
+
+
 def second_half(cls):
     """Return a class of methods that draw their output among the second half of the points."""
 

@@ -11,7 +11,7 @@ from checking.faults import by_name
 from pfbench.algorithms import Algorithm
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.state import State
-from pfbench.estimators import CASVRG, SAGA, SG, SPIDERG, SVRG, EpochEstimator, Estimator
+from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, EpochEstimator, Estimator
 from pfbench.kernels import linear
 from pfbench.points import combine, keep, shift
 from pfbench.problems.linear_models import LogCosh
@@ -45,9 +45,12 @@ class FW(Algorithm):
     def gradient(self, ask, x, rng, t):
         return ask.batch(self.draw(ask, rng, t), x)
 
+    def move(self, ask, x, g, t):
+        return combine(x, ask.lo(g), self.step(t))
+
     def run(self, ask, x, rng):
-        for t in range(self.iterations):
-            x = combine(x, ask.lo(self.gradient(ask, x, rng, t)), self.step(t))
+        for t in count() if self.iterations is None else range(self.iterations):
+            x = self.move(ask, x, self.gradient(ask, x, rng, t), t)
             yield State(x)
 
 
@@ -100,11 +103,6 @@ class Endless(FW):
     iterations: int | None = None
     runs_until_stopped = True
 
-    def run(self, ask, x, rng):
-        for t in count():
-            x = combine(x, ask.lo(ask.batch(self.draw(ask, rng, t), x)), self.step(t))
-            yield State(x)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Whole(FW):
@@ -155,12 +153,6 @@ def _by_a_kernel(ask, state):
     return state
 
 
-def _beyond(self, ask, x, rng):
-    for t in range(self.iterations):
-        x = combine(x, ask.lo(ask.batch(self.draw(ask, rng, t), x)), 1.05 if t == 11 else 0.5)
-        yield State(x)
-
-
 def _extrapolates(self, ask, x, rng):
     last = keep(x)
     for t in range(self.iterations):
@@ -174,11 +166,8 @@ def _behind(self, ask, x, rng, t):
     return ask._backend.gradient(x)
 
 
-def _watches(self, ask, x, rng):
-    for t in range(self.iterations):
-        g = ask.batch(self.draw(ask, rng, t), x)
-        x = combine(x, ask.lo(g), 1.0 / (2.0 + sum(ask._ledger.counts_array)))
-        yield State(x)
+def _watches(self, ask, x, g, t):
+    return combine(x, ask.lo(g), 1.0 / (2.0 + sum(ask._ledger.counts_array)))
 
 
 def _global(self, ask, x, rng):
@@ -197,13 +186,10 @@ def _in_a_thread(self, ask, x, rng):
         yield state
 
 
-def _through_the_bound_method(self, ask, x, rng):
+def _through_the_bound_method(self, ask, x, g, t):
     """Takes the problem from an oracle's closure."""
     backend = type(ask).__mro__[1]._backend.__get__(ask)
-    for t in range(self.iterations):
-        g = ask.batch(self.draw(ask, rng, t), x)
-        x = combine(x, backend.lo(g), self.step(t))
-        yield State(x)
+    return combine(x, backend.lo(g), self.step(t))
 
 
 def _knows_the_data(self, ask, x, rng, t):
@@ -287,7 +273,7 @@ def _shrinks(cls, epsilon, constants, **given):
 ALGORITHMS = by_name(
     {
         "it yields states, finite and in the set": {
-            "leaves the set once": _runs(_beyond),
+            "leaves the set once": _fw(step=lambda self, t: 1.05 if t == 11 else 0.5),
             "extrapolates out": _runs(_extrapolates),
             "its own output is outside": _runs(
                 _alters(lambda ask, state: state._replace(output=3.0 * state.x))
@@ -309,12 +295,12 @@ ALGORITHMS = by_name(
         "its calls go through the oracles": {
             "asks behind the oracles": _fw(gradient=_behind),
             "makes itself cheaper": _runs(_alters(_cheaper)),
-            "watches its counts": _runs(_watches),
+            "watches its counts": _fw(move=_watches),
             "asks a problem at hand": _runs(_global),
             "projects on its own": _runs(
                 _alters(lambda ask, state: State(L2Ball(4, 1.5).project(state.x)))
             ),
-            "takes the problem from the class": _runs(_through_the_bound_method),
+            "takes the problem from the class": _fw(move=_through_the_bound_method),
             "asks in a thread": _runs(_in_a_thread),
             "asks a kernel": _runs(_alters(_by_a_kernel)),
         },
@@ -358,60 +344,51 @@ ALGORITHMS = by_name(
 # --- right estimators, in other styles ------------------------------------------------------------
 
 
-class Storm(Estimator):
-    """d_t = g_S(x_t) + (1 - a) (d_{t-1} - g_S(x_{t-1})), both on one batch (STORM)."""
-
-    name, source = "storm", "Cutkosky, Orabona 2019"
+class Remembering(Estimator):
+    """Estimates from the last point and the estimate there, which are None at first."""
 
     def start(self, ask, rng):
-        previous, d = None, None
-
-        def estimate(x):
-            nonlocal previous, d
-            S = self.draw(ask, rng)
-            g = ask.batch(S, x)
-            d = g if previous is None else g + 0.7 * (d - ask.batch(S, previous))
-            previous = keep(x)
-            return d
-
-        return estimate
-
-
-class Page(Estimator):
-    """The full gradient with probability 1/4, else a recursive difference (PAGE)."""
-
-    name, source = "page", "Li, Bao, Zhang, Richtarik 2021"
-
-    def start(self, ask, rng):
-        previous, g = None, None
+        times, previous, g = count(), None, None
 
         def estimate(x):
             nonlocal previous, g
-            if previous is None or rng.random() < 0.25:
-                g = ask.gradient(x)
-            else:
-                g = g + ask.difference(self.draw(ask, rng), x, previous)
+            g = self.update(ask, rng, x, previous, g, next(times))
             previous = keep(x)
             return g
 
         return estimate
 
 
-class Heavy(Estimator):
+class Storm(Remembering):
+    """d_t = g_S(x_t) + (1 - a) (d_{t-1} - g_S(x_{t-1})), both on one batch (STORM)."""
+
+    name, source = "storm", "Cutkosky, Orabona 2019"
+
+    def update(self, ask, rng, x, previous, d, t):
+        S = self.draw(ask, rng)
+        g = ask.batch(S, x)
+        return g if t == 0 else g + 0.7 * (d - ask.batch(S, previous))
+
+
+class Page(Remembering):
+    """The full gradient with probability 1/4, else a recursive difference (PAGE)."""
+
+    name, source = "page", "Li, Bao, Zhang, Richtarik 2021"
+
+    def update(self, ask, rng, x, previous, g, t):
+        if t == 0 or rng.random() < 0.25:
+            return ask.gradient(x)
+        return g + ask.difference(self.draw(ask, rng), x, previous)
+
+
+class Heavy(Remembering):
     """An average of batches: biased, as it says."""
 
     name, source, unbiased = "heavy", "", False
 
-    def start(self, ask, rng):
-        d = None
-
-        def estimate(x):
-            nonlocal d
-            g = ask.batch(self.draw(ask, rng), x)
-            d = g if d is None else 0.5 * d + 0.5 * g
-            return d
-
-        return estimate
+    def update(self, ask, rng, x, previous, d, t):
+        g = ask.batch(self.draw(ask, rng), x)
+        return g if t == 0 else 0.5 * d + 0.5 * g
 
 
 class Weighted(SG):
@@ -498,24 +475,16 @@ def _svrg(**parts):
     return type("Mine", (Hidden,), parts)(batch=2, period=3)
 
 
-class InPlace(EpochEstimator):
+class InPlace(Remembering, EpochEstimator):
     """SPIDER that adds into the last estimate."""
 
     name, source = "in-place", ""
 
-    def start(self, ask, rng):
-        t, previous, g = count(), None, None
-
-        def estimate(x):
-            nonlocal previous, g
-            if next(t) % self.period == 0:
-                g = ask.gradient(x)
-            else:
-                g += ask.difference(self.draw(ask, rng), x, previous)
-            previous = keep(x)
-            return g
-
-        return estimate
+    def update(self, ask, rng, x, previous, g, t):
+        if t % self.period == 0:
+            return ask.gradient(x)
+        g += ask.difference(self.draw(ask, rng), x, previous)
+        return g
 
 
 class InSelf(SG):
@@ -533,38 +502,21 @@ class InSelf(SG):
         return estimate
 
 
-class Recursive(SPIDERG):
+class Recursive(Remembering, SPIDERG):
     """SPIDER that forgets a tenth of the estimate before."""
 
-    def start(self, ask, rng):
-        t, previous, g = count(), None, None
-
-        def estimate(x):
-            nonlocal previous, g
-            if next(t) % self.period == 0:
-                g = ask.gradient(x)
-            else:
-                g = ask.difference(self.draw(ask, rng), x, previous) + 0.9 * g
-            previous = keep(x)
-            return g
-
-        return estimate
+    def update(self, ask, rng, x, previous, g, t):
+        if t % self.period == 0:
+            return ask.gradient(x)
+        return ask.difference(self.draw(ask, rng), x, previous) + 0.9 * g
 
 
 class TwoBatches(Storm):
     """STORM with a batch of its own for each point: still unbiased; the average is not."""
 
-    def start(self, ask, rng):
-        previous, d = None, None
-
-        def estimate(x):
-            nonlocal previous, d
-            g = ask.batch(self.draw(ask, rng), x)
-            d = g if previous is None else g + 0.7 * (d - g)
-            previous = keep(x)
-            return d
-
-        return estimate
+    def update(self, ask, rng, x, previous, d, t):
+        g = ask.batch(self.draw(ask, rng), x)
+        return g if t == 0 else g + 0.7 * (d - g)
 
 
 class SameDraw(SAGA):
@@ -582,23 +534,12 @@ class SameDraw(SAGA):
         return estimate
 
 
-class HessianAtX(CASVRG):
+class HessianAtX(Hidden):
     """Takes the mean Hessian at the wrong point."""
 
-    def start(self, ask, rng):
-        t, s, mean, H = count(), None, None, None
-
-        def estimate(x):
-            nonlocal s, mean, H
-            if next(t) % self.period == 0:
-                mean, s = ask.gradient(x), keep(x)
-                H = ask.hessian(s)
-                return mean
-            S = self.draw(ask, rng)
-            c = ask.hessian(x).product(x, s) - H.batch(S, x, s)
-            return ask.difference(S, x, s) + mean + c
-
-        return estimate
+    def change(self, ask, S, x, s):
+        c = ask.hessian(x).product(x, s) - ask.hessian(s).batch(S, x, s)
+        return ask.difference(S, x, s) + c
 
 
 class Sums(Plain):
@@ -618,7 +559,7 @@ ESTIMATORS = by_name(
             "a shrinking recursion": Recursive,
             "an average in disguise": TwoBatches,
             "a table replaced too early": SameDraw,
-            "the Hessian elsewhere": HessianAtX,
+            "the Hessian elsewhere": HessianAtX(2, 3),
         },
         "its reference is the gradient": {
             "a batch for a reference": _svrg(

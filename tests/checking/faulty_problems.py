@@ -141,7 +141,7 @@ RIGHT = (Ridge(), Ridge(1, 1), Ridge(40, 12, seed=3), Entropy(), Matrix(), Dista
 # --- faults ---------------------------------------------------------------------------------------
 
 
-def _ridge(**parts):
+def ridge(**parts):
     return type("Mine", (Ridge,), parts)()
 
 
@@ -201,21 +201,14 @@ def _noisy(self, x):
     return Ridge.gradient(self, x) + 1e-6 * np.random.default_rng().standard_normal(4)
 
 
-def _distinct(self, sample, x):
-    indices = np.unique(weight_indices(sample)[0])
-    return np.mean([Ridge.component(self, i, x) for i in indices], axis=0)
+def _over(choose, total=np.mean):
+    """Return a batch over those of its indices that a function chooses."""
 
+    def batch(self, sample, x):
+        indices = choose(weight_indices(sample)[0])
+        return total([Ridge.component(self, i, x) for i in indices], axis=0)
 
-def _sum(self, sample, x):
-    indices, _ = weight_indices(sample)
-    return np.sum([Ridge.component(self, i, x) for i in indices], axis=0)
-
-
-def _forward(self, sample, x):
-    """A batch whose last index is always left out."""
-    indices, _ = weight_indices(sample)
-    kept = indices[:-1] if len(indices) > 1 else indices
-    return np.mean([Ridge.component(self, i, x) for i in kept], axis=0)
+    return batch
 
 
 class _NoRidge(RidgeHessian):
@@ -252,14 +245,12 @@ _SHARED = np.zeros(4)
 PROBLEMS = by_name(
     {
         "gradient": {
-            "sign": _ridge(gradient=lambda self, x: -Ridge.gradient(self, x)),
-            "factor 2": _ridge(gradient=lambda self, x: 2.0 * Ridge.gradient(self, x)),
-            "one in ten thousand": _ridge(
-                gradient=lambda self, x: 1.0001 * Ridge.gradient(self, x)
-            ),
-            "one entry without the ridge": _ridge(gradient=_leaves_out),
-            "wrong far away": _ridge(gradient=_far_away),
-            "penalty twice": _ridge(
+            "sign": ridge(gradient=lambda self, x: -Ridge.gradient(self, x)),
+            "factor 2": ridge(gradient=lambda self, x: 2.0 * Ridge.gradient(self, x)),
+            "one in ten thousand": ridge(gradient=lambda self, x: 1.0001 * Ridge.gradient(self, x)),
+            "one entry without the ridge": ridge(gradient=_leaves_out),
+            "wrong far away": ridge(gradient=_far_away),
+            "penalty twice": ridge(
                 value=lambda self, x: Ridge.value(self, x) + 0.5 * self.mu * x @ x
             ),
             "columns for rows": type(
@@ -267,37 +258,37 @@ PROBLEMS = by_name(
             )(),
         },
         "value and gradient": {
-            "one point late": _ridge(gradient=_remembers),
-            "one array": _ridge(gradient=_overwrites),
-            "in place": _ridge(gradient=_centres),
-            "noise": _ridge(gradient=_noisy),
+            "one point late": ridge(gradient=_remembers),
+            "one array": ridge(gradient=_overwrites),
+            "in place": ridge(gradient=_centres),
+            "noise": ridge(gradient=_noisy),
         },
         "components": {
-            "no components but the first": _ridge(
+            "no components but the first": ridge(
                 component=lambda self, i, x: Ridge.component(self, 0, x)
             ),
-            "the last component twice": _ridge(
+            "the last component twice": ridge(
                 component=lambda self, i, x: Ridge.component(self, min(i + 1, self.n - 1), x)
             ),
-            "components that are no gradients": _ridge(component=_curls),
-            "a batch is a sum": _ridge(batch=_sum),
+            "components that are no gradients": ridge(component=_curls),
+            "a batch is a sum": ridge(batch=_over(lambda S: S, np.sum)),
         },
         "batch and difference": {
-            "a batch of distinct indices": _ridge(batch=_distinct),
-            "a batch without its last index": _ridge(batch=_forward),
-            "difference of the wrong sign": _ridge(
+            "a batch of distinct indices": ridge(batch=_over(np.unique)),
+            "a batch without its last index": ridge(batch=_over(lambda S: S[: max(1, len(S) - 1)])),
+            "difference of the wrong sign": ridge(
                 difference=lambda self, S, x, y: self.batch(S, y) - self.batch(S, x)
             ),
         },
         "hessian": {
-            "Hessian without the ridge": _ridge(hessian=lambda self, s: _NoRidge(self)),
-            "Hessian batch divided by n": _ridge(hessian=lambda self, s: _ByN(self)),
+            "Hessian without the ridge": ridge(hessian=lambda self, s: _NoRidge(self)),
+            "Hessian batch divided by n": ridge(hessian=lambda self, s: _ByN(self)),
         },
-        "table": {"table with an old mean": _ridge(table=_Table)},
-        "start": {"one start for all": _ridge(start=lambda self: _SHARED)},
+        "table": {"table with an old mean": ridge(table=_Table)},
+        "start": {"one start for all": ridge(start=lambda self: _SHARED)},
         "it declares what a problem needs": {
-            "start outside": _ridge(start=lambda self: np.ones(4)),
-            "start at random": _ridge(
+            "start outside": ridge(start=lambda self: np.ones(4)),
+            "start at random": ridge(
                 start=lambda self: 0.1 * np.random.default_rng().standard_normal(4)
             ),
             "n without the last": _stated(n=6),
@@ -310,7 +301,7 @@ PROBLEMS = by_name(
         },
         "constant L_mean": {
             "L_mean is a tenth": _stated(L_mean="0.1"),
-            "every L_i a tenth too small": _ridge(
+            "every L_i a tenth too small": ridge(
                 component_smoothness=lambda self: 0.9 * Ridge.component_smoothness(self)
             ),
         },

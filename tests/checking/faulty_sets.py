@@ -169,7 +169,8 @@ def _thresholds(self, g):
 
 
 def _nan_at_zero(self, g):
-    return -self.radius * g / np.linalg.norm(g)
+    with np.errstate(invalid="ignore"):
+        return -self.radius * g / np.linalg.norm(g)
 
 
 def _scaled(self, y):

@@ -11,6 +11,7 @@ from checking.faulty_methods import ALGORITHMS, ESTIMATORS, RIGHT_ESTIMATORS
 from checking.faulty_methods import RIGHT as RIGHT_METHODS
 from checking.faulty_problems import PROBLEMS, Matrix, Ridge
 from checking.faulty_sets import PENALTIES, SETS
+from checking.small_problems import SMALL
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS as OUR_ALGORITHMS
@@ -144,30 +145,6 @@ def test_a_method_that_asks_at_a_prefix_is_told_so():
 
 
 # --- problems -------------------------------------------------------------------------------------
-
-SMALL = {
-    "robust-matrix-recovery": "[rows=8,columns=7,rank=1]",
-    "nonconvex-logistic": "[source=synthetic,rows=40,columns=4]",
-    "multitask-sigmoid": "[rows=5,columns=4,kinds=2,copies=2]",
-    "multiclass-logistic": "[source=synthetic,rows=30,columns=4,classes=3]",
-    "robust-regression": "[rows=30,columns=4,set=none]",
-    "log-cosh": "[rows=30,columns=4,penalty=l1,weight=0.1]",
-    "quadratic": "[rows=30,columns=4,set=simplex]",
-    "matrix-regression": "[rows=5,columns=4,rank=2,n=30]",
-    "simplex-norm": "[columns=12]",
-    "zero-chain": "[horizon=6]",
-    "finite-sum-chain": "",
-    "separable-quadratic": "[columns=4,noise=skewed,norm=linf]",
-    "matrix-least-squares": "[norm=spectral,noise=normal]",
-    "two-layer-network": "[norm=spectral*linf[radius=0.5]]",
-    "additive": "[columns=4]",
-    "matrix-additive": "[norm=spectral]",
-    "multiplicative": "[columns=4,set=l2]",
-    "cubic": "[columns=3,set=l2,radius=2]",
-    "regression": "",
-    "glm": "[set=l1,radius=1.5]",
-}
-"""Every problem of the catalogue, in a size that takes little time."""
 
 SLOW = ("robust-matrix-recovery", "multitask-sigmoid", "multiclass-logistic", "matrix-regression")
 """They take a second or more; points of theirs are checked quickly in `test_factored_points`."""

@@ -3,14 +3,15 @@
 import inspect
 import math
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from checking.faulty_problems import Ridge, RidgeHessian
+from checking.faulty_problems import Ridge, RidgeHessian, ridge
+from checking.faulty_sets import SETS
 from judging import judge
 from own_things import Quadratic
 from scipy.special import expit
+from twisted import with_schedule
 
 import pfbench as pf
 from pfbench.algorithms.frank_wolfe import FrankWolfe
@@ -21,8 +22,7 @@ from pfbench.base.errors import InputError
 from pfbench.checking import check
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.estimators import Estimator
-from pfbench.sets import L1Ball, L1Penalty, L2Ball
-from pfbench.sets.body import VectorConvexBody
+from pfbench.sets import L1Ball, L1Penalty, L2Ball, Simplex
 from pfbench.verification import Subject
 
 
@@ -91,71 +91,19 @@ def test_the_gradient_of_a_table_of_unscaled_columns_is_not_accused():
         assert found(Table(seed, 1.01), "gradient").status == "failed", seed
 
 
-class Orders(VectorConvexBody):
-    """The permutahedron of n numbers."""
-
-    name, source, summary, has_projection = "orders", "a test", "all orders of 0 .. n-1", False
-
-    def __init__(self, n=4):
-        self.n = n
-
-    @property
-    def shape(self):
-        return (self.n,)
-
-    @property
-    def diameter(self):
-        return float(np.linalg.norm(np.arange(self.n) - np.arange(self.n)[::-1]))
-
-    def contains(self, x, tolerance=1e-9):
-        above = np.cumsum(np.sort(x)) - np.cumsum(np.arange(self.n))
-        return bool((above >= -tolerance).all() and abs(above[-1]) <= tolerance)
-
-    def lo(self, g):
-        v = np.empty(self.n)
-        v[np.argsort(-g, kind="stable")] = np.arange(self.n)
-        return v
-
-    def random_vertex(self, rng):
-        return rng.permutation(self.n).astype(float)
-
-    def start(self):
-        return np.arange(self.n, dtype=float)
-
-
-class Stated(Orders):
-    polytope = True
-
-
-class NoneAtZero(VectorConvexBody):
-    """The unit ball by u/|u|, as in every lecture."""
-
-    name, source, summary, has_projection, d = "ball", "a test", "a ball", False, 3
-    diameter = 2.0
-
-    def contains(self, x, tolerance=1e-9):
-        return bool(np.linalg.norm(x) <= 1.0 + tolerance)
-
-    def lo(self, g):
-        with np.errstate(invalid="ignore"):
-            return -g / np.linalg.norm(g)
-
-    def random_vertex(self, rng):
-        return self.lo(rng.standard_normal(3))
-
-    def start(self):
-        return np.zeros(3)
+class Unstated(Simplex):
+    polytope = False
 
 
 @pytest.mark.parametrize(
-    ("body", "said"), [(Orders(), True), (Stated(), False), (L2Ball(4), False)]
+    ("body", "said"), [(Unstated(4), True), (Simplex(4), False), (L2Ball(4), False)]
 )
 def test_a_set_with_few_vertices_is_asked_whether_it_is_a_polytope(body, said):
     assert ("set polytope = True" in found(body, "lo returns vertices").observed) == said
 
 
 def test_a_linear_minimisation_that_is_nan_at_0_is_named():
-    looked = found(NoneAtZero(), "lo answers")
+    looked = found(SETS["NaN at 0"][0], "lo answers")
     assert (looked.status, looked.expected) == ("failed", "lo(0) must be a finite vertex")
 
 
@@ -192,31 +140,12 @@ class Hurries(FrankWolfe):
             yield state
 
 
-class OneMore(ProxGD):
-    """Steps by 1/(L+1)."""
-
-    @classmethod
-    def theory(cls, epsilon, constants, **overrides):
-        """Take the step."""
-        return super().theory(
-            epsilon, constants, **{"step": 1.0 / (constants.L_f + 1.0), **overrides}
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class HardCoded(pf.Algorithm):
-    """Gradient descent with a step of its own; a right method for one problem."""
-
-    name, deterministic = "hard-coded", True
-    requires = frozenset({"gradient", "smooth"})
-    iterations: int
-
-    def run(self, ask, x, rng):
-        """Step by 0.05."""
-        for _ in range(self.iterations):
-            g = ask.gradient(x)
-            at, x = x, x - 0.05 * g
-            yield pf.State(x, at, g)
+def hard_coded(ask, x, rng, iterations=20):
+    """Descend by 0.05; right for one problem."""
+    for _ in range(iterations):
+        g = ask.gradient(x)
+        at, x = x, x - 0.05 * g
+        yield pf.State(x, at, g)
 
 
 class PlainDescent:
@@ -263,14 +192,15 @@ def test_an_absolute_tolerance_is_found(method):
 
 
 def test_a_step_with_one_more_is_found():
-    run, schedule = found_units(OneMore)
+    method = with_schedule(ProxGD, step=lambda epsilon, c: 1.0 / (c.L_f + 1.0))
+    run, schedule = found_units(method)
     assert schedule.status == "failed"
     assert "step is" in schedule.observed
     assert run.status == "passed"
 
 
 def test_a_hard_coded_step_is_a_remark():
-    run, schedule = found_units(HardCoded)
+    run, schedule = found_units(hard_coded)
     assert run.status == "skipped"
     assert "a step" in run.observed
     assert "0.05" in run.observed
@@ -378,10 +308,6 @@ def test_nan_in_a_part_of_a_state_is_violated(kind):
 
 def ball(**methods):
     return type("Ball", (L1Ball,), methods)(4, 2.0)
-
-
-def ridge(**parts):
-    return type("Mine", (Ridge,), parts)()
 
 
 def method(run, **parts):
