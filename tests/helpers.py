@@ -23,8 +23,10 @@ from pfbench.problems.linear_models import LinearModel, NonconvexLogistic
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.observations import Observations
+from pfbench.problems.sampler import RandomRegression
 from pfbench.problems.sensing import SensingData
 from pfbench.sets import L1Ball, NuclearBall
+from pfbench.sets.whole_space import WholeSpace
 
 # --- making things --------------------------------------------------------------------------------
 
@@ -122,6 +124,17 @@ def tiny_sensing(w=0.0, *, n=9, shape=(3, 4), radius=2.0, seed=0, kind=np.float6
     rows[:, 0] *= np.sqrt(spike)
     data = SensingData(shape, rows.astype(kind), rng.standard_normal(n), sensing_variance=w)
     return MatrixRegression(data, NuclearBall(data.shape, radius))
+
+
+def small_regression():
+    """Return least squares on three random rows with unequal probabilities."""
+    rng = np.random.default_rng(3)
+    return RandomRegression(
+        features=rng.standard_normal((3, 2)),
+        targets=rng.standard_normal(3),
+        probabilities=np.array([0.5, 0.3, 0.2]),
+        set=WholeSpace(2),
+    )
 
 
 class Echo:

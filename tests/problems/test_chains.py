@@ -248,24 +248,21 @@ class Watched:
             assert np.linalg.norm(self.problem.gradient(x)) > self.problem.epsilon
             self.checked += 1
 
-    def note(self, sample):
-        np.add.at(self.calls, np.arange(self.n) if sample is None else sample, 1)
+    def seen(self, sample, *points):
+        for x in points:
+            self.check(x)
+            np.add.at(self.calls, sample, 1)
 
     def gradient(self, x):
-        self.check(x)
-        self.note(None)
+        self.seen(np.arange(self.n), x)
         return self.problem.gradient(x)
 
     def batch(self, sample, x):
-        self.check(x)
-        self.note(sample)
+        self.seen(sample, x)
         return self.problem.batch(sample, x)
 
     def difference(self, sample, x, y):
-        self.check(x)
-        self.check(y)
-        self.note(sample)
-        self.note(sample)
+        self.seen(sample, x, y)
         return self.problem.difference(sample, x, y)
 
     def prox(self, x, g, lam):

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from helpers import small_regression
 from scipy.integrate import quad
 
 import pfbench as pf
@@ -16,8 +17,6 @@ from pfbench.base.sample import Draws
 from pfbench.checking import check
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.noisy_gradients import NoiseDistribution
-from pfbench.problems.sampler import RandomRegression
-from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification.instruments.enumerated_random import enumerate_draws
 
 FINITE = [
@@ -26,17 +25,6 @@ FINITE = [
     NoiseDistribution("skewed", sigma=2.0, order=2.0, probability=0.25),
     NoiseDistribution("three-point", sigma=1.1, order=1.2, probability=0.01),
 ]
-
-
-def small_regression():
-    """Return least squares on three random rows with unequal probabilities."""
-    rng = np.random.default_rng(3)
-    return RandomRegression(
-        features=rng.standard_normal((3, 2)),
-        targets=rng.standard_normal(3),
-        probabilities=np.array([0.5, 0.3, 0.2]),
-        set=WholeSpace(2),
-    )
 
 
 # --- moments --------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from checking.small_problems import SMALL
 from numpy.testing import assert_allclose, assert_array_equal
 
 import pfbench as pf
@@ -218,20 +219,6 @@ def test_ratings_that_are_all_equal_are_refused_as_such(tmp_path):
 
 # --- problems are built once ----------------------------------------------------------------------
 
-SMALL = {
-    "robust-matrix-recovery": {"rows": 6, "columns": 5, "rank": 1, "density": 0.5},
-    "nonconvex-logistic": {"source": "synthetic", "rows": 9, "columns": 3},
-    "multitask-sigmoid": {"rows": 4, "columns": 3, "kinds": 2, "copies": 1},
-    "multiclass-logistic": {"source": "synthetic", "rows": 9, "columns": 3},
-    "matrix-regression": {"rows": 3, "columns": 3, "rank": 1, "n": 9},
-    "finite-sum-chain": {"n": 4},
-    "zero-chain": {"horizon": 3},
-    "simplex-norm": {"columns": 4},
-    "separable-quadratic": {"columns": 4},
-    "matrix-least-squares": {"rows": 4},
-    "two-layer-network": {"rows": 9},
-} | {name: {"rows": 9, "columns": 3} for name in ("robust-regression", "log-cosh", "quadratic")}
-
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_one_construction(name, monkeypatch):
@@ -245,10 +232,10 @@ def test_one_construction(name, monkeypatch):
         check(self)
 
     monkeypatch.setattr(cls, "__post_init__", counted)
-    parameters = SMALL.get(name, {})
-    problem = pf.problem(name, **parameters)
+    text = name + SMALL[name]
+    problem = pf.problem(text)
     assert built == [cls]
-    assert (problem.name, dict(problem.parameters)) == (name, parameters)
+    assert (problem.name, problem.parameters) == (name, Selector.parse(text).parameters)
 
 
 def test_positions_are_sorted_once(monkeypatch):
@@ -260,7 +247,7 @@ def test_positions_are_sorted_once(monkeypatch):
         return build(*arguments)
 
     monkeypatch.setattr(Pattern, "from_sorted", counted)
-    problem = pf.problem("robust-matrix-recovery", **SMALL["robust-matrix-recovery"])
+    problem = pf.problem("robust-matrix-recovery" + SMALL["robust-matrix-recovery"])
     problem.gradient(problem.start())
     assert len(calls) == 1
 

@@ -10,10 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from problems.data.toy import TOY
 
 from pfbench.base.errors import DataError, InputError
 from pfbench.problems.data.cache import arrays_digest
-from pfbench.problems.data.catalogue import DataFile, DataSet
+from pfbench.problems.data.catalogue import DataFile
 from pfbench.problems.data.loading import load_classification
 from pfbench.problems.data.management import fetch, load_and_check
 
@@ -44,21 +45,8 @@ class Server:
 
     def toy(self, **changes):
         """Return the record of a set whose home is this server."""
-        record = DataSet(
-            name="toy",
-            summary="many rows",
-            home="this test",
-            citation="none",
-            terms="none",
-            format="svmlight",
-            task="binary",
-            rows=N,
-            features=7,
-            classes=2,
-            file=DataFile(self.url, "toy", "toy", "toy"),
-            sha256_arrays=SUM,
-        )
-        return replace(record, **changes)
+        record = replace(TOY, rows=N, features=7, counts=(), nonzeros=None, sha256_arrays=SUM)
+        return replace(record, **{"file": DataFile(self.url, "toy", "toy", "toy"), **changes})
 
 
 @contextmanager

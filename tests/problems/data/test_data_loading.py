@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from problems.data.toy import TOY
 
 from pfbench.base.errors import DataError, InputError
 from pfbench.problems.data import catalogue
 from pfbench.problems.data.cache import arrays_digest, cache_folder, file_paths, find_file
-from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataFile, DataSet, data_set
+from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataFile, data_set
 from pfbench.problems.data.loading import load_classification, load_digits_matrix, load_ratings
 from pfbench.problems.data.management import load_and_check, status, statuses
 
@@ -102,22 +103,7 @@ SUM = arrays_digest(
     np.array([1.0, 2.0, 0.5]),
     np.array([1.0, -1.0, -1.0]),
 )
-TOY = DataSet(
-    name="toy",
-    summary="three rows",
-    home="this test",
-    citation="none",
-    terms="none",
-    format="svmlight",
-    task="binary",
-    rows=3,
-    features=3,
-    classes=2,
-    counts=(2, 1),
-    nonzeros=3,
-    file=DataFile("http://localhost/toy", "toy", "toy", "toy"),
-    sha256_arrays=SUM,
-)
+TOY = replace(TOY, sha256_arrays=SUM)
 UNVERIFIED = replace(TOY, sha256_arrays=None)
 CSV = b"userId,movieId,rating,timestamp\n1,10,4.0,1\n1,20,3.5,2\n5,10,0.5,3\n"
 FILMS = replace(
