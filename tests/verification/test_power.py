@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from twisted import Twisted, twisted
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.state import State
 from pfbench.claims.catalogue import claim
 from pfbench.oracles import Ledger, Oracles
 from pfbench.runs.engines.engine import SingleProcessEngine
@@ -51,19 +51,12 @@ def test_a_wrong_parameter_is_run_and_not_declared(parameter, right):
 
 
 def test_a_wrong_estimate_has_its_differences_multiplied():
-    class Twice(BOLD):
-        def run(self, ask, x, rng):
-            v, last = None, None
-            for k in range(self.iterations):
-                if k % self.period == 0:
-                    v = ask.gradient(x)
-                else:
-                    v = 2.0 * ask.difference(rng.integers(ask.n, size=self.batch), x, last) + v
-                last, x = x, x - self.step * v
-                yield State(x, last, v)
+    class Doubled(Twisted):
+        def difference(self, S, x, y):
+            return 2.0 * self.ask.difference(S, x, y)
 
     assert iterates(made(make_faulty(BOLD, ESTIMATE, 2.0)))[0] == pytest.approx(
-        iterates(made(Twice))[0]
+        iterates(made(twisted(BOLD, Doubled)))[0]
     )
 
 

@@ -1,11 +1,13 @@
 """A bound that is not homogeneous is violated in other units, or inconclusive."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from claims.own_theorem import Descent
+from claims.own_theorem import MEAN
 
 import pfbench as pf
-from pfbench.claims import Claim, bound
+from pfbench.claims import bound
 from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.session import judge
@@ -23,16 +25,7 @@ def steps(c):
 
 def judged(most, *, parameters=steps, normalised="", instances=(slope,)):
     check = bound(most, "gradient_mapping_sq", parameters=parameters)
-    claim = Claim(
-        name="descent-mean",
-        statement="",
-        source="",
-        algorithm=Descent,
-        instances=instances,
-        check=check,
-        scale_dependence=normalised,
-    )
-    return judge(claim)
+    return judge(replace(MEAN, instances=instances, check=check, scale_dependence=normalised))
 
 
 @pytest.mark.parametrize(

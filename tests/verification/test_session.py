@@ -11,6 +11,7 @@ import pytest
 from helpers import assert_one_sentence
 
 import pfbench as pf
+from pfbench.algorithms.nfwu import NFWUSVRG
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import is_user_defined
 from pfbench.claims import kim2026
@@ -99,32 +100,13 @@ def test_a_method_without_a_schedule_is_failed_and_so_is_the_verification():
     assert not Verification((verdict,)).is_clean
 
 
-class OwnSVRG(Raising):
-    """SVRG Frank-Wolfe, right but for `requires`: it asks `batch`, too."""
+class Undeclared(NFWUSVRG):
+    """Right but for `requires`: it asks `difference`, too."""
 
     requires = frozenset({"gradient", "lo"})
-    deterministic = False
-
-    def __init__(self, batch, period, iterations, step):
-        self.batch, self.period, self.T, self.step = batch, period, iterations, step
-
-    def run(self, ask, x, rng):
-        for t in range(self.T):
-            if t % self.period == 0:
-                reference, g = x, ask.gradient(x)
-                full = g
-            else:
-                S = rng.integers(ask.n, size=self.batch)
-                g = full + ask.batch(S, x) - ask.batch(S, reference)
-            before, x = x, (1.0 - self.step) * x + self.step * ask.lo(g)
-            yield pf.State(x, before, g)
 
 
-class Declared(OwnSVRG):
-    requires = OwnSVRG.requires | {"batch"}
-
-
-class Doubled(Declared):
+class Doubled(NFWUSVRG):
     """Steps twice as long, so that it leaves the set."""
 
     def run(self, ask, x, rng):
@@ -133,10 +115,9 @@ class Doubled(Declared):
 
 
 def test_what_is_asked_without_being_declared_fails_and_violates_nothing():
-    verdict = judge(claim(COUNT), Subject(algorithm=OwnSVRG))
+    verdict = judge(claim(COUNT), Subject(algorithm=Undeclared))
     assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("failed", False, True)
-    assert "the method queries batch, which its `requires` does not name" in verdict.reason
-    assert judge(claim(COUNT), Subject(algorithm=Declared)).verdict == "holds"
+    assert "the method queries difference, which its `requires` does not name" in verdict.reason
 
 
 def test_a_method_that_leaves_the_set_is_violated_not_failed():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from twisted import with_schedule
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.proximal import ProxGD
@@ -246,29 +247,12 @@ def test_schedules_keep_their_units_or_say_why_not_and_five_do_not():
     assert lost == {"ncgs", "ncgs-stochastic", "ncgs-vr", "prox-svrg-plus", "natasha15"}
 
 
-class _OneMore(ProxGD):
-    """Steps by 1/(L+1)."""
-
-    @classmethod
-    def theory(cls, epsilon, constants, **overrides):
-        """Take the step."""
-        return super().theory(
-            epsilon, constants, **{"step": 1.0 / (constants.L_f + 1.0), **overrides}
-        )
-
-
-class _OneGap(ProxGD):
-    """Counts as if delta were delta + 1."""
-
-    @classmethod
-    def theory(cls, epsilon, constants, **overrides):
-        """Take more iterations."""
-        T = math.ceil(2.0 * constants.L_f * (constants.delta + 1.0) / epsilon**2)
-        return super().theory(epsilon, constants, **{"iterations": T, **overrides})
-
-
 def test_schedules_that_lose_their_units_are_found():
-    step, count = check_schedule(_OneMore), check_schedule(_OneGap)
+    def more(epsilon, c):
+        return math.ceil(2.0 * c.L_f * (c.delta + 1.0) / epsilon**2)
+
+    step = check_schedule(with_schedule(ProxGD, step=lambda epsilon, c: 1.0 / (c.L_f + 1.0)))
+    count = check_schedule(with_schedule(ProxGD, iterations=more))
     assert not step.homogeneous
     assert step.always
     assert "step is" in step.description

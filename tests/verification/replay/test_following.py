@@ -4,17 +4,20 @@ import ast
 import inspect
 import pickle
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 import pytest
 from judging import judge
+from twisted import Twisted, twisted
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
+from pfbench.algorithms.nfwu import NFWUCASVRG
 from pfbench.base.errors import InputError
 from pfbench.claims.catalogue import CLAIMS, claim
+from pfbench.estimators import CASVRG
 from pfbench.verification.references import REFERENCES
 from pfbench.verification.replay.draw_streams import draw_cases_and_run_counts, examine_draw_law
 from pfbench.verification.replay.draws import ResolvedDraws
@@ -35,7 +38,7 @@ from pfbench.verification.replay.small_cases import (
     _iterate_small_case_parameters,
     restrict_to_case,
 )
-from pfbench.verification.subject import Subject
+from pfbench.verification.subject import EditedMethod, Subject
 
 _OWN = ("pfbench.base", "pfbench.verification.references")
 """What a reference may import of pfbench."""
@@ -119,27 +122,14 @@ def test_a_table_may_be_queried_once_for_a_repeated_component(once, fewest):
     assert bool(found.violation) == bool(fewest)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Divided(pf.Algorithm):
+class Divided(ALGORITHMS["page"]):
     """PAGE that divides a difference by the probability with which it takes one."""
 
-    requires = frozenset({"gradient", "difference", "smooth"})
-    output: str = "uniform"
-    iterations: int
-    step: float
-    batch: int
-    refresh: float
-
     def run(self, ask, x, rng):
-        old = x
-        for t in range(self.iterations):
-            if t == 0 or rng.random() < self.refresh:
-                g = ask.gradient(x)
-            else:
-                S = rng.integers(ask.n, size=self.batch)
-                g = g + ask.difference(S, x, old) / (1.0 - self.refresh)
-            old, x = x, x - self.step * g
-            yield pf.State(x, old, g)
+        changed = Twisted(ask)
+        changed.difference = lambda S, x, y: ask.difference(S, x, y) / (1.0 - self.refresh)
+        for state in super().run(changed, x, rng):
+            yield state._replace(coin=None)
 
 
 def test_a_difference_over_all_components_is_read_as_tails():
@@ -152,68 +142,43 @@ def test_a_difference_over_all_components_is_read_as_tails():
 # --- small cases on which a wrong method differs --------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stale(pf.Algorithm):
-    """SVFW whose snapshot is the iterate before that of the full gradient, after the first."""
+class EarlierSnapshot(Twisted):
+    """Oracles whose snapshot is the iterate before that of the full gradient, after the first."""
 
-    requires = frozenset({"gradient", "difference", "lo"})
-    output: str = "uniform"
-    iterations: int
-    step: float
-    batch: int
-    period: int
+    last = snapshot = None
 
-    def run(self, ask, x, rng):
-        old = x
-        for t in range(self.iterations):
-            if t % self.period == 0:
-                snapshot, mean = self.snapshot(x, old), ask.gradient(x)
-            g = ask.difference(rng.integers(ask.n, size=self.batch), x, snapshot) + mean
-            self.log(ask, x, t)
-            old, x = x, pf.combine(x, ask.lo(g), self.step)
-            yield pf.State(x, old, g)
+    def gradient(self, x):
+        self.snapshot = pf.keep(x) if self.last is None else self.last
+        return self.ask.gradient(x)
 
-    def snapshot(self, x, old):
-        return old
-
-    def log(self, ask, x, t):
-        pass
+    def difference(self, S, x, y):
+        self.last = pf.keep(x)
+        return self.ask.difference(S, x, self.snapshot)
 
 
-class Logs(Stale):
+Stale = twisted(ALGORITHMS["svfw"], EarlierSnapshot)
+
+
+class Logs(ALGORITHMS["svfw"]):
     """SVFW that queries the full gradient once more every hundred iterations."""
 
-    def snapshot(self, x, old):
-        return pf.keep(x)
-
-    def log(self, ask, x, t):
+    def move(self, ask, x, g, t):
         if t and t % 100 == 0:
             ask.gradient(x)
+        return super().move(ask, x, g, t)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Turned(pf.Algorithm):
-    """NFWU-CASVRG whose mean Hessian is multiplied by the last step."""
-
-    requires = frozenset({"gradient", "difference", "hessian", "lo"})
-    output: str = "uniform"
-    iterations: int
-    step: float
-    batch: int
-    period: int
-
-    def run(self, ask, x, rng):
-        old = x
-        for t in range(self.iterations):
-            if t % self.period == 0:
-                s, mean, hessian = x, ask.gradient(x), ask.hessian(x)
-                g = mean
-            else:
-                batch = rng.integers(ask.n, size=self.batch)
-                g = mean + ask.difference(batch, x, s) + hessian.product(x, old)
-                g = g - hessian.batch(batch, x, old)
-            old, x = x, pf.combine(x, ask.lo(g), self.step)
-            yield pf.State(x, old, g)
+PRODUCT = "H.product(x, {0}) - H.batch(S, x, {0})"
+TURNED = EditedMethod(
+    NFWUCASVRG,
+    edited_part=CASVRG,
+    edits=(
+        ("iterations = count()", "iterations, path = count(), []"),
+        ("nonlocal s, mean, H", "nonlocal s, mean, H; path.append(keep(x))"),
+        (PRODUCT.format("s"), PRODUCT.format("path[-2]")),
+    ),
+)
+"""NFWU-CASVRG whose mean Hessian is multiplied by the last step."""
 
 
 def test_a_mismatch_is_shown_on_a_case_for_pencil_and_paper():
@@ -258,7 +223,7 @@ def test_a_case_is_the_same_after_its_name_is_read():
 
 
 def test_the_wrong_product_is_named_with_the_right_one():
-    reason = judge(CLAIMS["methods-run-nfwu-casvrg"], Subject(Turned)).reason
+    reason = judge(CLAIMS["methods-run-nfwu-casvrg"], TURNED).reason
     assert re.search(
         r"the reference multiplies the mean Hessian at the snapshot = \(0.5\) by the difference of "
         r"x_2 = \S+ and the snapshot = \(0.5\), recorded is hessian.product at x_2 = \S+ and x_1",

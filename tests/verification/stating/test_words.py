@@ -21,37 +21,23 @@ from pfbench.claims import (
     rate,
     separation,
 )
-from pfbench.problems.base import FiniteSum
-from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
+from pfbench.verification.instruments.weighted_rows import WeightedRows
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
 
 
-class Parabolas(FiniteSum):
+class Parabolas(WeightedRows):
     """f_i(x) = a_i x^2/2 on the line, from 1: all of it is known by hand."""
 
     name = "parabolas"
 
     def __init__(self, curvatures=(1.0, 3.0)):
-        self.a = np.array(curvatures)
-        self.n, self.set = len(self.a), WholeSpace(1)
-
-    def start(self):
-        return np.ones(1)
-
-    def value(self, x):
-        return 0.5 * self.a.mean() * float(x @ x)
-
-    def gradient(self, x):
-        return self.a.mean() * x
-
-    def component(self, i, x):
-        return self.a[i] * x
+        super().__init__(np.array(curvatures), np.zeros(len(curvatures)), np.ones(len(curvatures)))
 
     def constants(self, start):
         stated = pf.base.constants.Constants
-        return stated(n=self.n, L_f=self.a.mean(), L_ms=3.0, delta=self.value(start))
+        return stated(n=self.n, L_f=self.curvatures.mean(), L_ms=3.0, delta=self.value(start))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -376,8 +362,7 @@ def test_a_certain_estimate_is_exact_and_makes_nothing_tight():
 
 
 def test_the_law_of_an_estimate_is_tested_where_another_direction_is_minimised_and_says_so():
-    on_a_ball = Parabolas()
-    on_a_ball.set = pf.sets.L2Ball(1, 2.0)
+    on_a_ball = type("OnBall", (Parabolas,), {"set": pf.sets.L2Ball(1, 2.0)})()
 
     class Ascends(SGD):
         """Yields its estimate, and minimises along minus a sum of its estimates."""
@@ -526,7 +511,7 @@ def test_an_instance_that_takes_a_seed_is_drawn_by_the_trial():
     seen = set()
 
     def noted(problem, x):
-        seen.add(problem.a[0])
+        seen.add(problem.curvatures[0])
         return 1.0
 
     check = bound(lambda c, a, t: 2.0, noted, statistic="every", parameters=SMALL, runs=(20, 20))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from own_styles import RightHalf, SecondHalf
 from scipy import stats
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
@@ -291,29 +292,6 @@ class Bare:
         return x + self.step * (ask.lo(ask.gradient(x)) - x)
 
 
-class OwnDraw(Bare):
-    """Draws the iterate that it returns itself."""
-
-    output = "last"
-
-    def first(self):
-        return 0
-
-    def run(self, ask, x, rng):
-        chosen, drawn = rng.integers(self.first(), self.iterations), x
-        for t in range(self.iterations):
-            drawn = x if t == chosen else drawn
-            at, x = x, self.to(ask, x)
-            yield State(x, at, output=drawn)
-
-
-class SecondHalf(OwnDraw):
-    """Draws among the iterates of the second half."""
-
-    def first(self):
-        return self.iterations // 2
-
-
 @dataclass(frozen=True, kw_only=True)
 class Last(NFWUSPIDERG):
     """Returns its last iterate."""
@@ -343,7 +321,7 @@ class Turning(Bare):
     [
         pytest.param(NFWUSPIDERG, "holds", marks=pytest.mark.long),
         (Bare, "holds"),
-        pytest.param(OwnDraw, "holds", marks=pytest.mark.long),
+        pytest.param(RightHalf, "holds", marks=pytest.mark.long),
         (SecondHalf, "violated"),
         (Last, "violated"),
         pytest.param(Inside, "violated", marks=pytest.mark.long),
