@@ -42,7 +42,6 @@ class MySpider:
             yield pf.State(x, previous, g)
 
 
-@dataclass(frozen=True)
 class NeverRefreshed(MySpider):
     """The reference gradient is taken once."""
 
@@ -50,7 +49,6 @@ class NeverRefreshed(MySpider):
         return t == 0
 
 
-@dataclass(frozen=True)
 class DividedByN(MySpider):
     """The difference is divided by n instead of S."""
 
@@ -58,7 +56,6 @@ class DividedByN(MySpider):
         return difference * self.batch / ask.n
 
 
-@dataclass(frozen=True)
 class Claimless(MySpider):
     """It names no claim."""
 
@@ -68,14 +65,13 @@ class Claimless(MySpider):
 class Stream:
     """Draws in a way that cannot be enumerated; a share of each batch."""
 
-    def __init__(self, rng, share):
+    def __init__(self, rng, share=1.0):
         self.rng, self.share = rng, share
 
     def integers(self, n, size):
         return (self.rng.random(max(1, int(size * self.share))) * n).astype(np.int64)
 
 
-@dataclass(frozen=True)
 class Unenumerable(MySpider):
     """Right, but its batches cannot be enumerated."""
 
@@ -85,7 +81,6 @@ class Unenumerable(MySpider):
         yield from super().run(ask, x, Stream(rng, self.share))
 
 
-@dataclass(frozen=True)
 class OwnStream(MySpider):
     """Right, but it draws from a generator that it seeds by chance."""
 
@@ -93,7 +88,6 @@ class OwnStream(MySpider):
         yield from super().run(ask, x, np.random.default_rng())
 
 
-@dataclass(frozen=True)
 class OwnStreamQuarter(MySpider):
     """The same with a quarter of the batch."""
 
@@ -101,7 +95,6 @@ class OwnStreamQuarter(MySpider):
         yield from super().run(ask, x, Stream(np.random.default_rng(), 0.25))
 
 
-@dataclass(frozen=True)
 class OwnSeed(MySpider):
     """Draws the same in every run, whatever its rng: a stream of its own with a seed of its own."""
 
@@ -113,7 +106,6 @@ def _stream():
     return np.random.default_rng(3)
 
 
-@dataclass(frozen=True)
 class FirstComponents(MySpider):
     """Draws nothing: its batch is always that of the first components. It is deterministic."""
 
@@ -126,7 +118,6 @@ class First:
         return np.arange(size) % n
 
 
-@dataclass(frozen=True)
 class Seeded(MySpider):
     """A generator of its own, seeded by rng: its runs can be repeated, and are sampled."""
 
@@ -134,14 +125,12 @@ class Seeded(MySpider):
         yield from super().run(ask, x, np.random.default_rng(rng.integers(2**60)))
 
 
-@dataclass(frozen=True)
 class UnenumerableQuarter(Unenumerable):
     """The same with a quarter of the batch."""
 
     share = 0.25
 
 
-@dataclass(frozen=True)
 class Leaves(MySpider):
     """Leaves the feasible set."""
 

@@ -55,16 +55,15 @@ def test_the_decrease_is_the_best_of_the_quadratic_model(gap):
 @pytest.mark.parametrize("h0", [0.1, 0.5, 1.0, 7.3])
 def test_the_sharp_bound_follows_from_the_decrease(h0):
     """If g_k >= b for all k <= t then (t+1) decrease(b) <= h0: (15) is the root b of equality."""
-    C = 1.0
+    C, known = 1.0, lacoste.CurvatureAndSuboptimality(1.0, h0)
     for t in range(60):
-        root = lacoste.sharper_min_gap_bound(lacoste.CurvatureAndSuboptimality(C, h0), None, t)
-        assert (t + 1) * lacoste.min_decrease(root, C) == pytest.approx(h0)
-        assert root <= lacoste.min_gap_bound(lacoste.CurvatureAndSuboptimality(C, h0), None, t) * (
-            1 + 1e-12
+        root, printed = (
+            bound(known, None, t)
+            for bound in (lacoste.sharper_min_gap_bound, lacoste.min_gap_bound)
         )
-        assert lacoste.min_gap_bound(lacoste.CurvatureAndSuboptimality(C, h0), None, t) == max(
-            2 * h0, C
-        ) / sqrt(t + 1)
+        assert (t + 1) * lacoste.min_decrease(root, C) == pytest.approx(h0)
+        assert root <= printed * (1 + 1e-12)
+        assert printed == max(2 * h0, C) / sqrt(t + 1)
 
 
 # --- halbey2026 -----------------------------------------------------------------------------------
@@ -273,35 +272,19 @@ def test_ratios_by_fault_on_the_simplex(fault, printed, smaller, recursion):
 
 
 @pytest.mark.parametrize(
-    ("claim", "follow", "bounds", "path", "ratios"),
+    ("claim", "path", "ratios"),
     [
-        (
-            primal_dual_gap.HEAVY_BALL,
-            primal_dual_gap.follow_heavy_ball_gaps,
-            primal_dual_gap.OPEN_LOOP,
-            1.0,
-            (0.5833, 1.0),
-        ),
-        (
-            primal_dual_gap.GAP_SHORT,
-            primal_dual_gap.follow_short_step_gaps,
-            primal_dual_gap.SHORT,
-            1.0,
-            (0.2812, 1.0),
-        ),
-        (
-            primal_dual_gap.GAP_OPTIMISTIC,
-            primal_dual_gap.follow_optimistic_suboptimality,
-            primal_dual_gap.OPTIMISTIC,
-            0.2495,
-            (0.1247,),
-        ),
+        (primal_dual_gap.HEAVY_BALL, 1.0, (0.5833, 1.0)),
+        (primal_dual_gap.GAP_SHORT, 1.0, (0.2812, 1.0)),
+        (primal_dual_gap.GAP_OPTIMISTIC, 0.2495, (0.1247,)),
     ],
 )
-def test_ratios_of_the_other_methods_on_the_simplex(claim, follow, bounds, path, ratios):
-    problem = spread_on_simplex(d=500)
-    rows, D = list(follow(trial(claim), problem)), problem.set.diameter
-    measured = [max(gap / bound(1.0, D, t) for t, gap, _ in rows) for bound in bounds.values()]
+def test_ratios_of_the_other_methods_on_the_simplex(claim, path, ratios):
+    problem, stated = spread_on_simplex(d=500), claim.check.keywords
+    rows, D = list(stated["follow"](trial(claim), problem)), problem.set.diameter
+    measured = [
+        max(gap / bound(1.0, D, t) for t, gap, _ in rows) for bound in stated["bounds"].values()
+    ]
     assert measured == pytest.approx(ratios, abs=1e-4)
     assert max(ratio for _, _, ratio in rows) == pytest.approx(path, abs=1e-4)
 

@@ -50,21 +50,18 @@ def test_every_instance_is_made_again_by_its_selector():
         assert dict(again.parameters) == dict(instance.parameters), selector
 
 
+fitting = harder_instances._iterate_fitting_instances
+
+
 def test_what_a_claim_assumes_binds_and_what_its_own_instances_are_is_told():
     convex = replace(SMALL, assumptions=("convex",))
-    fitting = [
-        candidate.instance.example()
-        for candidate in harder_instances._iterate_fitting_instances(convex)
-    ]
-    assert fitting
-    assert all(problem.constants(problem.start()).ell == 0.0 for problem in fitting)
+    problems = [one.instance.example() for one in fitting(convex)]
+    assert problems
+    assert all(problem.constants(problem.start()).ell == 0.0 for problem in problems)
     own = replace(SMALL, instances=("quadratic[source=synthetic,set=none,rows=20,columns=3]",))
-    lacks = [candidate.lacks for candidate in harder_instances._iterate_fitting_instances(own)]
-    assert any("convex" in one for one in lacks)
+    assert any("convex" in one.lacks for one in fitting(own))
     said = replace(SMALL, assumptions=("f is a sum",))
-    assert {
-        candidate.lacks[0] for candidate in harder_instances._iterate_fitting_instances(said)
-    } == {"f is a sum"}
+    assert {one.lacks[0] for one in fitting(said)} == {"f is a sum"}
     words = harder_instances.HardestInstance(
         "a", 1, 1.0, "b", "c", ("convex",), False, "violated", "", ""
     ).format()
@@ -87,13 +84,10 @@ def test_assumptions_are_read_in_what_a_claim_says(text, named):
 
 def test_only_problems_of_the_same_parts_are_tried():
     """With the Euclidean smoothness of a plain problem a norm has nothing to do."""
-    fitting = [
-        candidate.instance.example()
-        for candidate in harder_instances._iterate_fitting_instances(SMALL)
-    ]
-    assert fitting
-    assert not any(isinstance(problem, NormedProblem) or problem.is_bounded for problem in fitting)
-    assert all(problem.penalty is None for problem in fitting)
+    problems = [one.instance.example() for one in fitting(SMALL)]
+    assert problems
+    assert not any(isinstance(problem, NormedProblem) or problem.is_bounded for problem in problems)
+    assert all(problem.penalty is None for problem in problems)
 
 
 def test_what_takes_too_long_is_left_out():

@@ -105,52 +105,28 @@ def mean_square(c, parameters, **changed):
     return np.mean(squares)
 
 
-def exact_ratios(schedule, bound, begin, sigma, **changed):
-    """Return the exact ratio to the bound for each gamma; a function changes a parameter."""
+@pytest.mark.parametrize(
+    ("result", "begin", "sigma", "changed", "ratios"),
+    [
+        ("corollary", 1.0, 0.2, {}, (0.2679, 0.3142, 0.4574)),
+        ("corollary", 1.0, 0.2, {"step": lambda eta: eta / 8.0}, (1.6791, 1.8260, 2.2886)),
+        ("theorem", 3.0, 0.3, {}, (0.4027, 0.4027, 0.4027)),
+        ("theorem", 0.3, 3.0, {}, (0.1119, 0.1337, 0.1679)),
+        ("theorem", 0.3, 3.0, {"snapshot": lambda first: 1}, (3.1440, 4.5577, 6.4265)),
+    ],
+    ids=["right", "eta/8", "no average", "right", "first batch of one"],
+)
+def test_exact_ratios_to_the_bounds(result, begin, sigma, changed, ratios):
+    """For each gamma; a function changes a parameter."""
+    schedule = getattr(scaled_correction, f"{result}_parameters")
+    bound = getattr(scaled_correction, f"bound_of_{result}")
     problem = scaled_correction.make_noisy_parabola(begin, sigma)
-    c, ratios = problem.constants(problem.start()), []
-    for gamma in scaled_correction.GAMMAS:
+    c = problem.constants(problem.start())
+    for gamma, ratio in zip(scaled_correction.GAMMAS, ratios, strict=True):
         parameters = schedule(c, gamma=gamma)
         values = {name: change(parameters[name]) for name, change in changed.items()}
         most = bound(c, ParameterNamespace(**parameters))
-        ratios.append(mean_square(c, parameters, **values) / most)
-    return ratios
-
-
-@pytest.mark.parametrize(
-    ("changed", "ratios"),
-    [({}, (0.2679, 0.3142, 0.4574)), ({"step": lambda eta: eta / 8.0}, (1.6791, 1.8260, 2.2886))],
-    ids=["right", "eta/8"],
-)
-def test_ratios_of_the_corollary(changed, ratios):
-    found = exact_ratios(
-        scaled_correction.corollary_parameters,
-        scaled_correction.bound_of_corollary,
-        1.0,
-        0.2,
-        **changed,
-    )
-    assert found == pytest.approx(ratios, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("begin", "sigma", "changed", "ratios"),
-    [
-        (3.0, 0.3, {}, (0.4027, 0.4027, 0.4027)),
-        (0.3, 3.0, {}, (0.1119, 0.1337, 0.1679)),
-        (0.3, 3.0, {"snapshot": lambda first: 1}, (3.1440, 4.5577, 6.4265)),
-    ],
-    ids=["no average", "right", "first batch of one"],
-)
-def test_ratios_of_the_theorem(begin, sigma, changed, ratios):
-    found = exact_ratios(
-        scaled_correction.theorem_parameters,
-        scaled_correction.bound_of_theorem,
-        begin,
-        sigma,
-        **changed,
-    )
-    assert found == pytest.approx(ratios, abs=1e-4)
+        assert mean_square(c, parameters, **values) / most == pytest.approx(ratio, abs=1e-4)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 0.9])

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers import small_regression
 from judging import planted, trial
 
 from pfbench.algorithms import ALGORITHMS
@@ -12,10 +13,8 @@ from pfbench.claims.kim2026.theorem1 import beta_and_eta, compute_corrected_boun
 from pfbench.claims.peng2026 import nesterov_momentum
 from pfbench.claims.zhang2026 import normuon_steps as paper
 from pfbench.oracles import Ledger, Oracles
-from pfbench.problems.sampler import RandomRegression
 from pfbench.sets.norms import LmoQuality
 from pfbench.sets.orthogonalisers import QUINTIC, map_singular_values
-from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification.instruments.enumerated_random import enumerate_draws
 from pfbench.verification.statements import path_mean
 from pfbench.verification.statements.path_mean import constants_with_norm
@@ -148,17 +147,6 @@ class FixedPath(Oracles):
 
     def lo(self, d):
         return next(self.moves)
-
-
-def small_regression():
-    """Return least squares on three random rows with unequal probabilities."""
-    rng = np.random.default_rng(3)
-    return RandomRegression(
-        features=rng.standard_normal((3, 2)),
-        targets=rng.standard_normal(3),
-        probabilities=np.array([0.5, 0.3, 0.2]),
-        set=WholeSpace(2),
-    )
 
 
 def enumerated_errors(problem, name):

@@ -23,7 +23,15 @@ MARKS = re.compile('[“”„«»"]')
 
 
 def paper_of(name):
-    return next(key for key in PAPERS if name.startswith(key))
+    """Return the paper of what has this name; skip the test if its text is not here."""
+    key = next(key for key in PAPERS if name.startswith(key))
+    if text_of(key) is None:
+        pytest.skip(WHY)
+    return key
+
+
+def published_in(spec):
+    return [one for study in spec.studies for one in study.orderings if one.is_published]
 
 
 def quoted_in(spec):
@@ -40,16 +48,12 @@ def quoted_in(spec):
 @pytest.mark.parametrize(("name", "quote"), QUOTED, ids=[f"{n}, {q.location}" for n, q in QUOTED])
 def test_quotations_are_printed(name, quote):
     key = paper_of(name)
-    if text_of(key) is None:
-        pytest.skip(WHY)
     assert printed(key, quote.text), (key, quote.text)
 
 
 @pytest.mark.parametrize("key", TITLES)
 def test_a_quotation_that_is_not_printed_is_found_out(key):
-    if text_of(key) is None:
-        pytest.skip(WHY)
-    assert printed(key, TITLES[key])
+    assert printed(paper_of(key), TITLES[key])
     assert not printed(key, "the step of these experiments is the one of the theorem")
     first, second = TITLES[key].split()[:2]
     assert printed(key, f"{first} … {second}")
@@ -58,19 +62,11 @@ def test_a_quotation_that_is_not_printed_is_found_out(key):
 
 @pytest.mark.parametrize("name", SPECS)
 def test_orders_and_units_are_quoted_as_printed(name):
-    key = paper_of(SPECS[name].name)
-    if text_of(key) is None:
-        pytest.skip(WHY)
-    spec = load_spec(SPECS[name])
+    key, spec = paper_of(SPECS[name].name), load_spec(SPECS[name])
     quotes = set(quoted_in(spec))
     assert quotes
     assert [one for one in quotes if not printed(key, one)] == []
-    assert all(
-        ordering.location
-        for study in spec.studies
-        for ordering in study.orderings
-        if ordering.is_published
-    )
+    assert all(one.location for one in published_in(spec))
 
 
 def judged_in(spec):
@@ -84,22 +80,15 @@ def judged_in(spec):
 
 @pytest.mark.parametrize("name", SPECS)
 def test_the_papers_unit_is_printed_in_the_section_of_the_order_or_at_its_figure(name):
-    key = paper_of(SPECS[name].name)
-    if text_of(key) is None:
-        pytest.skip(WHY)
-    spec = load_spec(SPECS[name])
+    key, spec = paper_of(SPECS[name].name), load_spec(SPECS[name])
     for unit, orders in judged_in(spec):
         assert printed_at(key, unit.location, unit.quotation), (unit.location, unit.quotation)
         for one in orders:
             assert printed_at(key, one.location, one.quotation), (one.location, one.quotation)
-    published = [
-        ordering for study in spec.studies for ordering in study.orderings if ordering.is_published
-    ]
     judged = [one for _, orders in judged_in(spec) for one in orders]
     silent = any("the text names no unit" in text for text in spec.studies[0].assumed_settings)
-    assert {one.quotation for one in judged} == (
-        set() if silent else {ordering.quotation for ordering in published}
-    )
+    printed_orders = [] if silent else published_in(spec)
+    assert {one.quotation for one in judged} == {one.quotation for one in printed_orders}
 
 
 ALSO_CALLED = {"seconds": "time"}
@@ -128,12 +117,10 @@ def test_words_that_count_something_else_name_no_unit():
 
 
 def test_words_of_another_section_are_found_out():
-    if text_of("wang2019") is None:
-        pytest.skip(WHY)
-    quote = "the number of passes that are taken over the data"
-    assert printed_at("wang2019", "section 5.1", quote)
-    assert not printed_at("wang2019", "section 5.2", quote)
-    assert not printed_at("wang2019", "figure 2", quote)
+    key, quote = paper_of("wang2019"), "the number of passes that are taken over the data"
+    assert printed_at(key, "section 5.1", quote)
+    assert not printed_at(key, "section 5.2", quote)
+    assert not printed_at(key, "figure 2", quote)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -151,8 +138,6 @@ def test_the_papers_unit_of_a_page_is_that_of_its_spec(name, tmp_path):
 @pytest.mark.parametrize("name", PAGES)
 def test_what_a_page_quotes_is_printed(name):
     key = paper_of(name)
-    if text_of(key) is None:
-        pytest.skip(WHY)
     quotes = set(re.findall("“([^”]+)”", PAGES[name].read_text(encoding="utf-8")))
     assert quotes
     assert [one for one in quotes if not printed(key, one)] == []

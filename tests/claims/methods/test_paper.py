@@ -13,6 +13,7 @@ from twisted import (
     OneUsed,
     Refunded,
     Twice,
+    Twisted,
     second_half,
     twisted,
 )
@@ -20,9 +21,11 @@ from twisted import (
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSG
+from pfbench.algorithms.spider import Spider
+from pfbench.algorithms.stochastic_frank_wolfe import SFW
 from pfbench.base.errors import BudgetExhausted
 from pfbench.claims.catalogue import CLAIMS, claim
-from pfbench.verification.subject import Subject
+from pfbench.verification.subject import EditedMethod, Subject
 
 pytestmark = pytest.mark.claims
 
@@ -172,34 +175,25 @@ def test_a_constant_of_a_schedule_that_is_off_is_caught(name, change):
 # --- the best of several runs, and least numbers --------------------------------------------------
 
 
-class ByOneTerm(NFWUSG):
-    """Chooses among its runs by one term of the gap."""
+class HalvedChoice(Twisted):
+    """Oracles whose linear minimisation counts half where runs are chosen among, by one term."""
 
-    def run_and_select_best(self, ask, x0, rng):
-        class Halved:
-            """Oracles whose linear minimisation of the choice counts half."""
+    chooses = False
 
-            def __getattr__(self, name):
-                return getattr(ask, name)
+    def lo(self, g):
+        return 0.5 * self.ask.lo(g) if self.chooses else self.ask.lo(g)
 
-            def lo(self, g):
-                return 0.5 * ask.lo(g) if self.chooses else ask.lo(g)
+    def gradient(self, x):
+        self.chooses = True
+        return self.ask.gradient(x)
 
-            chooses = False
-
-            def gradient(self, x):
-                self.chooses = True
-                return ask.gradient(x)
-
-            def batch(self, sample, x):
-                self.chooses = False
-                return ask.batch(sample, x)
-
-        yield from super().run_and_select_best(Halved(), x0, rng)
+    def batch(self, S, x):
+        self.chooses = False
+        return self.ask.batch(S, x)
 
 
 def test_a_choice_among_runs_by_a_wrong_gap_is_caught():
-    assert "output" in assert_caught("run", "nfwu-sg", ByOneTerm).reason
+    assert "output" in assert_caught("run", "nfwu-sg", twisted(NFWUSG, HalvedChoice)).reason
 
 
 @pytest.mark.parametrize("name", ["ncgs-stochastic", "prox-rsag", "sarah"])
@@ -211,51 +205,25 @@ def test_a_least_number_that_is_off_by_one_is_caught(name):
 # --- kinds of faults that no operator makes -------------------------------------------------------
 
 
-def judge_by(what, name, kind):
-    return judge(CLAIMS[f"methods-{what}-{name}"], Subject(kind))
+UNSEEDED = twisted(SFW, stream=lambda rng: np.random.default_rng())
+"""Ignores its stream."""
 
 
-class Sampled(ALGORITHMS["sfw"]):
-    """SFW with something of its own."""
-
-    def draw(self, ask, rng, t):
-        return rng.integers(ask.n, size=self.batch)
-
-    def vertex(self, ask, g):
-        return ask.lo(g)
-
-    def length(self, t):
-        return self.step
-
-    def run(self, ask, x, rng):
-        for t in range(self.iterations):
-            g = ask.batch(self.draw(ask, rng, t), x)
-            at, x = x, pf.points.combine(x, self.vertex(ask, g), self.length(t))
-            yield pf.State(x, at, g)
-
-
-class Unseeded(Sampled):
-    """Ignores its stream."""
-
-    def draw(self, ask, rng, t):
-        return super().draw(ask, np.random.default_rng(), t)
-
-
-class Swallows(Sampled):
+class Swallowing(Twisted):
     """Lets no exception of an oracle pass."""
 
-    def vertex(self, ask, g):
+    def lo(self, g):
         try:
-            return ask.lo(g)
+            return self.ask.lo(g)
         except (Exception, BudgetExhausted):
             return 0.0 * g
 
 
-class HalvedLate(Sampled):
+class HalvedLate(SFW):
     """Halves its step from step 1000 on."""
 
-    def length(self, t):
-        return self.step * (0.5 if t >= 1000 else 1.0)
+    def move(self, ask, x, g, t):
+        return pf.points.combine(x, ask.lo(g), self.step * (0.5 if t >= 1000 else 1.0))
 
 
 class CountsOtherVertices(ALGORITHMS["frank-wolfe"]):
@@ -275,42 +243,16 @@ class CountsOtherVertices(ALGORITHMS["frank-wolfe"]):
             yield pf.State(x, at, g)
 
 
-class SpectralNorm(ALGORITHMS["spider"]):
-    """Takes the spectral norm for the Euclidean one, which are the same of a vector."""
-
-    def run(self, ask, x, rng):
-        estimate = self.estimator.start(ask, rng)
-        longest = np.inf if self.lam is None else self.lam
-        for _ in range(self.iterations):
-            v = estimate(x)
-            norm = float(np.linalg.norm(v, 2))
-            if self.option == 1 and norm <= 2.0 * self.tolerance:
-                return
-            eta = self.step / norm if norm > 0.0 else 0.0
-            at, x = x, ask.prox(x, v, min(eta, longest) if self.option == 2 else eta)
-            yield pf.State(x, at, v, x if self.option == 1 else None)
+SPECTRAL_NORM = EditedMethod(Spider, edited_part=Spider, edits=(("norm(v)", "norm(v, 2)"),))
+"""Takes the spectral norm for the Euclidean one, which are the same of a vector."""
 
 
-class Doubled:
+class TallDoubled(Twisted):
     """Oracles whose linear minimisation is doubled for matrices with more rows than columns."""
 
-    def __init__(self, ask):
-        self.ask = ask
-
-    def __getattr__(self, name):
-        return getattr(self.ask, name)
-
     def lo(self, g):
-        """Return the minimiser of <g, v>, or twice that."""
         v = self.ask.lo(g)
         return 2.0 * v if v.ndim > 1 and len(v) > v.shape[1] else v
-
-
-class TallDoubled(ALGORITHMS["muon"]):
-    """Takes a double step where a matrix has more rows than columns."""
-
-    def run(self, ask, x, rng):
-        yield from super().run(Doubled(ask), x, rng)
 
 
 class Exclusive(ALGORITHMS["prox-saga"]):
@@ -341,18 +283,18 @@ class NeverLast(ALGORITHMS["sarah"]):
 @pytest.mark.parametrize(
     ("what", "name", "kind", "words"),
     [
-        ("run", "sfw", Unseeded, "two runs with seed"),
-        ("run", "sfw", Swallows, "after its budget is spent"),
+        ("run", "sfw", UNSEEDED, "two runs with seed"),
+        ("run", "sfw", twisted(SFW, Swallowing), "after its budget is spent"),
         ("run", "sfw", HalvedLate, "iteration 1000: State.x"),
         ("run", "frank-wolfe", CountsOtherVertices, "radius=0.45"),
-        ("run", "spider", SpectralNorm, "2x3"),
-        ("run", "muon", TallDoubled, "3x2"),
+        ("run", "spider", SPECTRAL_NORM.algorithm_under_test(), "2x3"),
+        ("run", "muon", twisted(ALGORITHMS["muon"], TallDoubled), "3x2"),
         pytest.param("law", "prox-saga", Exclusive, "iteration", marks=pytest.mark.long),
         ("law", "sarah", NeverLast, "continues from points"),
     ],
 )
 def test_a_fault_is_violated_with_its_place(what, name, kind, words):
-    found = judge_by(what, name, kind)
+    found = judge(about(what, name), Subject(kind))
     assert found.verdict == "violated", found.reason
     assert re.search(words, found.reason), found.reason
     assert "--seed" in found.reason or "budget" in words

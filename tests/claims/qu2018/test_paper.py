@@ -14,12 +14,14 @@ KNOWN = Constants(n=27, D=2.0, L_f=0.5, L_ms=0.5, delta=3.0, sigma2=0.7, M=1.0, 
 
 
 def test_the_schedules_are_the_least_iterations_of_the_bounds():
-    epsilon, least = 0.4, theorem1.option1_min_bound
-    first = NCGS.theory(epsilon, KNOWN).iterations
-    assert least(0.5, 3.0, first) <= epsilon < least(0.5, 3.0, first - 1)
-    known, least = (0.5, 0.1, 2.0, 1.0, 1.0), theorem1.option2_min_bound
-    second = NCGS.theory(epsilon, KNOWN, option=2).iterations
-    assert least(*known, second) <= epsilon < least(*known, second - 1)
+    epsilon, known = 0.4, (0.5, 0.1, 2.0, 1.0, 1.0)
+    for bound, numbers, method in (
+        (theorem1.option1_min_bound, (0.5, 3.0), NCGS.theory(epsilon, KNOWN)),
+        (theorem1.option2_min_bound, known, NCGS.theory(epsilon, KNOWN, option=2)),
+        (theorem2.stochastic_mapping_bound, (*known, 0.7), StochasticNCGS.theory(epsilon, KNOWN)),
+    ):
+        N = method.iterations
+        assert bound(*numbers, N) <= epsilon < bound(*numbers, N - 1)
 
 
 def test_the_calls_of_condg_by_hand():
@@ -50,16 +52,6 @@ def test_the_momentum_reaches_the_end_of_its_slope_just_then(N):
             assert min(sizes) >= least * g
         else:
             assert min(sizes) < 0.999 * g
-
-
-def test_the_schedule_of_theorem_2_is_the_least_iterations_of_its_bound():
-    epsilon, known = 0.4, (0.5, 0.1, 2.0, 1.0, 1.0, 0.7)
-    N = StochasticNCGS.theory(epsilon, KNOWN).iterations
-    assert (
-        theorem2.stochastic_mapping_bound(*known, N)
-        <= epsilon
-        < theorem2.stochastic_mapping_bound(*known, N - 1)
-    )
 
 
 def test_the_schedule_of_theorem_3_is_the_least_iterations_of_its_bound():

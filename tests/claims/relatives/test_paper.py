@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from claims.variants.sliding import NcgsRecursive
 from judging import judge, planted, trial
+from twisted import with_schedule
 
 from pfbench.algorithms import ALGORITHMS, lan_sliding, loopless, loopless_frank_wolfe, nfwu
 from pfbench.algorithms.loopless import PAGEMethod
@@ -221,29 +222,29 @@ def half_steps(ask, l, u, lam, eta):  # noqa: E741
         x = x + 0.5 * min(1.0, -(g @ d) * lam / (d @ d)) * d
 
 
+stop = lan_sliding.condg
+
+
+def strict(ask, g, u, lam, eta):
+    return stop(ask, g, u, lam, 0.5 * eta)
+
+
 @pytest.mark.parametrize("claim", INNER_LOOPS, ids=lambda one: one.name)
-def test_inner_loops_that_reach_the_gap_otherwise_are_seen(claim, monkeypatch):
+@pytest.mark.parametrize(
+    ("loop", "verdict", "words"),
+    [
+        (half_steps, "violated", "deviates from the published recursion"),
+        (strict, "inconclusive", "more work, same guarantee"),
+    ],
+)
+def test_inner_loops_that_reach_the_gap_otherwise_or_go_on_are_told_apart(
+    claim, loop, verdict, words, monkeypatch
+):
     assert judge(claim).verdict == "holds"
     for method in (lan_sliding.ConvexCGS, lan_sliding.NCGSSpider):
-        monkeypatch.setattr(method, "condg", staticmethod(half_steps))
+        monkeypatch.setattr(method, "condg", staticmethod(loop))
     found = judge(claim)
-    assert (found.verdict, "deviates from the published recursion" in found.reason) == (
-        "violated",
-        True,
-    )
-
-
-@pytest.mark.parametrize("claim", INNER_LOOPS, ids=lambda one: one.name)
-def test_inner_loops_that_go_on_do_more_work_and_keep_the_promise(claim, monkeypatch):
-    stop = lan_sliding.condg
-
-    def strict(ask, g, u, lam, eta):
-        return stop(ask, g, u, lam, 0.5 * eta)
-
-    for method in (lan_sliding.ConvexCGS, lan_sliding.NCGSSpider):
-        monkeypatch.setattr(method, "condg", staticmethod(strict))
-    found = judge(claim)
-    assert (found.verdict, "more work, same guarantee" in found.reason) == ("inconclusive", True)
+    assert (found.verdict, words in found.reason) == (verdict, True)
 
 
 @pytest.mark.parametrize("kind", [PAGEConvexFW, SpiderConvexFW])
@@ -251,13 +252,8 @@ def test_a_schedule_that_returns_another_point_than_the_last_is_seen(kind, monke
     """By the part of the check that looks at it: the rest takes runs."""
     claim = CLAIMS[f"relatives-convex-{kind.name}"]
     assert convex.check_last_is_returned(trial(claim)).verdict == "holds"
-    Uniform = type("Uniform", (kind,), {"theory": classmethod(uniform)})
+    Uniform = with_schedule(kind, output=lambda epsilon, c: "uniform")
     assert convex.check_last_is_returned(trial(claim, Uniform)).verdict == "violated"
-
-
-def uniform(cls, epsilon, constants, **given):
-    kind = cls.__mro__[1]
-    return kind.theory(epsilon, constants, **{**given, "output": "uniform"})
 
 
 def test_the_least_cost_of_page_is_that_of_all_batches_and_chances_by_hand():
@@ -379,13 +375,6 @@ def test_no_sparse_point_of_the_simplex_is_low():
     assert problem.constants(problem.start()).L_f == 1.0
 
 
-class Short(PAGEMethod):
-    """Ends after two iterations."""
-
-    @classmethod
-    def theory(cls, epsilon, constants, **overrides):
-        return super().theory(epsilon, constants, **{**overrides, "iterations": 2})
-
-
 def test_a_run_that_never_keeps_its_promise_is_told():
-    assert case("page", 0.3, Short).calls_until_guarantee(0)["SFO"] == math.inf
+    short = with_schedule(PAGEMethod, iterations=lambda epsilon, c: 2)
+    assert case("page", 0.3, short).calls_until_guarantee(0)["SFO"] == math.inf

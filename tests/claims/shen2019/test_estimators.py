@@ -1,18 +1,13 @@
 """The laws of errors, and conditional means: of their own, on the methods, and on faults."""
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 import pytest
-from claims.own_methods import Stream
-from claims.variants.nfwu_epochs import SpiderSum
+from claims.own_methods import FirstComponents, Stream
 from judging import judge
+from twisted import AtTheStart, OnePointLate, twisted
 
 import pfbench as pf
-from pfbench.algorithms.base import Algorithm
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
-from pfbench.base.state import State
 from pfbench.claims.shen2019.epoch_estimators import METHODS, error_law
 from pfbench.claims.shen2019.error_laws import BELOW, FEW, LAW, LAWS, MANY
 from pfbench.claims.shen2019.unbiased import FAMILY, UNBIASED
@@ -68,32 +63,10 @@ def test_the_instances_attain_the_law_or_stay_below_it(estimator):
         assert below.h_derivative(below.begin) < constants.L_ms
 
 
-@dataclass(frozen=True, kw_only=True)
-class InTurn(Algorithm):
-    """Draws nothing: a batch is the first components."""
-
-    name: ClassVar[str] = "in-turn"
-    requires = frozenset({"gradient", "batch", "lo"})
-    iterations: int
-    step: float
-    batch: int
-    period: int
-
-    def run(self, ask, x, rng):
-        first, before, g = np.arange(self.batch) % ask.n, x, 0.0
-        for t in range(self.iterations):
-            if t % self.period == 0:
-                g = ask.gradient(x)
-            else:
-                g = g + ask.batch(first, x) - ask.batch(first, before)
-            before, x = x, (1 - self.step) * x + self.step * ask.lo(g)
-            yield State(x, before, g)
-
-
 @pytest.mark.claims
 def test_a_method_that_draws_nothing_breaks_the_law_and_has_no_exponent():
     """Where the first components are all alike its estimates have no error."""
-    found = judge(LAW["spiderg"], Subject(InTurn))
+    found = judge(LAW["spiderg"], Subject(FirstComponents))
     assert found.verdict == "violated"
     assert "inequality" in found.reason
 
@@ -114,68 +87,36 @@ class Shifted(Stream):
         return np.maximum(0, super().integers(n, size) - 1)
 
 
-class Uneven(NFWUSPIDERG):
-    """SPIDERG that draws in such a way."""
-
-    def run(self, ask, x, rng):
-        yield from super().run(ask, x, Shifted(rng, 1.0))
-
-
 @pytest.mark.claims
 def test_a_sampled_mean_that_is_off_is_violated():
-    wrong = judge(UNBIASED["spiderg"], Subject(Uneven))
+    wrong = judge(UNBIASED["spiderg"], Subject(twisted(NFWUSPIDERG, stream=Shifted)))
     assert wrong.verdict == "violated"
     assert wrong.p_value < 1e-7
 
 
-class AtTheStart(SpiderSum):
-    """Takes every reference gradient at x_0."""
+class InOrder(Stream):
+    """Goes through all components again and again: given the past its batches are not uniform."""
 
-    reference = staticmethod(lambda start, previous, x: start)
+    order = None
 
-    def run(self, ask, x, rng):
-        start, old, v = x.copy(), x, None
-        for t in range(self.iterations):
-            if t % self.period == 0:
-                v = ask.gradient(self.reference(start, old, x))
-            else:
-                v = v + ask.difference(rng.integers(ask.n, size=self.batch), x, old)
-            old, x = x, pf.combine(x, ask.lo(v), self.step)
-            yield pf.State(x, old, v)
-
-
-class OneLate(AtTheStart):
-    """Takes every reference gradient at x_{t-1}."""
-
-    reference = staticmethod(lambda start, previous, x: previous)
-
-
-class Epochwise(SpiderSum):
-    """The batches of an epoch share no component: given the past they are not uniform."""
-
-    def run(self, ask, x, rng):
-        old, v = None, None
-        for t in range(self.iterations):
-            if t % self.period == 0:
-                v, order = ask.gradient(x), np.resize(rng.permutation(ask.n), 99)
-            else:
-                j = t % self.period
-                v = v + ask.difference(order[(j - 1) * self.batch : j * self.batch], x, old)
-            old, x = x, pf.combine(x, ask.lo(v), self.step)
-            yield pf.State(x, old, v)
+    def integers(self, n, size):
+        if self.order is None:
+            self.order = np.resize(self.rng.permutation(n), 99)
+        drawn, self.order = self.order[:size], self.order[size:]
+        return drawn
 
 
 @pytest.mark.claims
-@pytest.mark.parametrize("fault", [AtTheStart, OneLate])
-def test_a_reference_gradient_at_another_point_is_caught_at_the_snapshots(fault):
-    found = judge(UNBIASED["spiderg"], Subject(fault))
+@pytest.mark.parametrize("oracles", [AtTheStart, OnePointLate])
+def test_a_reference_gradient_at_another_point_is_caught_at_the_snapshots(oracles):
+    found = judge(UNBIASED["spiderg"], Subject(twisted(NFWUSPIDERG, oracles)))
     assert found.verdict == "violated"
     assert found.measured["at snapshots"] > 1e-3
 
 
 @pytest.mark.claims
 def test_the_mean_is_that_given_the_past():
-    found = judge(UNBIASED["spiderg"], Subject(Epochwise))
+    found = judge(UNBIASED["spiderg"], Subject(twisted(NFWUSPIDERG, stream=InOrder)))
     assert found.verdict == "violated"
     assert found.measured["at snapshots"] < 1e-12
 

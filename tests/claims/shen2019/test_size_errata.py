@@ -102,17 +102,16 @@ def test_the_printed_sizes_are_the_papers():
     """Sections 3.1 to 4.2 of shen2019, n = 4096, worked out by hand."""
     constants = Constants(n=4096, L_f=4.0, L_ms=4.0, L_max=4.0, L2_ms=1.0, sigma2=9.0)
     at = 2.0**-10
-    assert size_errata.compute_printed_sizes("sg", 0.5, constants) == BatchAndPeriod(36, 1)
-    assert size_errata.compute_printed_sizes("svrg", at, constants) == BatchAndPeriod(256, 16)
-    assert size_errata.compute_printed_sizes("spiderg", at, constants) == BatchAndPeriod(64, 64)
-    # (4 2^10)^0.4 4096^0.2 = 2^4.8 2^2.4 = 147.03; S = 27.9.
-    assert size_errata.compute_printed_sizes("casvrg", at, constants) == BatchAndPeriod(28, 147)
-    # L^.5 L2^.5 eps^-.5 = 2 2^16 for epsilon = 2^-32 <= 4/4096^2.
-    assert size_errata.compute_printed_sizes("casvrg", 2.0**-32, constants) == BatchAndPeriod(
-        1, 2**17
-    )
-    # (4 2^10)^0.5 4096^0.25 = 2^6 2^3 = 512.
-    assert size_errata.compute_printed_sizes("caspiderg", at, constants) == BatchAndPeriod(8, 512)
+    for estimator, epsilon, S, p in (
+        ("sg", 0.5, 36, 1),
+        ("svrg", at, 256, 16),
+        ("spiderg", at, 64, 64),
+        ("casvrg", at, 28, 147),  # (4 2^10)^0.4 4096^0.2 = 2^4.8 2^2.4 = 147.03; S = 27.9
+        ("casvrg", 2.0**-32, 1, 2**17),  # L^.5 L2^.5 eps^-.5 = 2 2^16, epsilon <= 4/4096^2
+        ("caspiderg", at, 8, 512),  # (4 2^10)^0.5 4096^0.25 = 2^6 2^3 = 512
+    ):
+        sizes = size_errata.compute_printed_sizes(estimator, epsilon, constants)
+        assert sizes == BatchAndPeriod(S, p)
     assert size_errata.compute_corrected_sizes("casvrg", at, constants) == BatchAndPeriod(
         *(NFWUCASVRG.estimator_parameters(at, 4.0, constants)[key] for key in ("batch", "period"))
     )

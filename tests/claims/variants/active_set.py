@@ -1,17 +1,15 @@
 """Frank-Wolfe with away and pairwise steps, with weights in dictionaries and in lists."""
 
 import numpy as np
-from claims.variants.common import Own
+from claims.variants.common import Certain
 
 import pfbench as pf
 
 
-class ByKey(Own):
+class ByKey(Certain):
     """Weights by the bytes of a vertex; the point is moved, not computed anew."""
 
     requires = frozenset({"gradient", "lo", "polytope"})
-    deterministic = True
-    output = "last"
 
     def __init__(self, iterations, smoothness, step="short"):
         self.T, self.L, self.searches = iterations, smoothness, step == "line-search"

@@ -27,6 +27,13 @@ class Own:
         )
 
 
+class Certain(Own):
+    """One without randomness, which returns its last point."""
+
+    deterministic = True
+    output = "last"
+
+
 class Options:
     """Takes whatever parameters it is given."""
 

@@ -3,18 +3,16 @@
 import itertools
 
 import numpy as np
-from claims.variants.common import Own
+from claims.variants.common import Certain
 
 import pfbench as pf
 
 
-class OpenLoop(Own):
+class OpenLoop(Certain):
     """Nothing but x += 2/(t+2) (v - x), for ever."""
 
     variant_of = "frank-wolfe"
     requires = frozenset({"gradient", "lo"})
-    deterministic = True
-    output = "last"
     judged_by = ("jaggi2013-thm1",)
 
     def run(self, ask, x, rng):
@@ -25,13 +23,11 @@ class OpenLoop(Own):
             yield pf.State(x, at, g)
 
 
-class ShortStep(Own):
+class ShortStep(Certain):
     """The step gap/C; it stops where there is no gap."""
 
     variant_of = "frank-wolfe"
     requires = frozenset({"batch", "lo"})
-    deterministic = True
-    output = "last"
     judged_by = ("lacoste2016-descent", "lacoste2016-thm1", "lacoste2016-affine")
 
     def __init__(self, curvature=1.0, iterations=100):
@@ -48,13 +44,11 @@ class ShortStep(Own):
             yield pf.State(x, at, g)
 
 
-class Parabola(Own):
+class Parabola(Certain):
     """The least value of the parabola with f(x), f(v) and the slope at x."""
 
     variant_of = "frank-wolfe"
     requires = frozenset({"gradient", "lo", "value"})
-    deterministic = True
-    output = "last"
     judged_by = ("lacoste2016-local", "lacoste2016-descent", "lacoste2016-thm1")
 
     def __init__(self, iterations=100):
@@ -71,13 +65,11 @@ class Parabola(Own):
             yield pf.State(x, at, g)
 
 
-class FollowTheLeader(Own):
+class FollowTheLeader(Certain):
     """Optimistic, as a game: the answer to all past gradients, the last one counted twice."""
 
     variant_of = "optimistic-fw"
     requires = frozenset({"gradient", "lo"})
-    deterministic = True
-    output = "last"
 
     def __init__(self, iterations):
         self.T = iterations
@@ -95,13 +87,11 @@ class FollowTheLeader(Own):
             yield pf.State(x, old, g)
 
 
-class ShrinkingBalls(Own):
+class ShrinkingBalls(Certain):
     """Local LMO that scales the gradient, and keeps the radius instead of computing it anew."""
 
     variant_of = "local-lmo"
     requires = frozenset({"batch", "local_lo"})
-    deterministic = True
-    output = "last"
 
     def __init__(self, iterations, diameter):
         self.T, self.R = iterations, diameter

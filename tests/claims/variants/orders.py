@@ -4,21 +4,12 @@ import functools
 
 import numpy as np
 from claims.variants.every import VARIANTS
+from twisted import Twisted
 
 from pfbench.base.sample import as_indices
 
 
-class _Rewritten:
-    """Oracles that answer as the ones that they pass queries on to."""
-
-    def __init__(self, ask):
-        self.ask = ask
-
-    def __getattr__(self, name):
-        return getattr(self.ask, name)
-
-
-class Exchanged(_Rewritten):
+class Exchanged(Twisted):
     """Write each difference with its points exchanged."""
 
     def difference(self, sample, x, y):
@@ -45,7 +36,7 @@ class OneByOne(Exchanged):
         return sum(query(indices[k : k + 1]) for k in reversed(range(len(indices)))) / len(indices)
 
 
-class Pairs(_Rewritten):
+class Pairs(Twisted):
     """Write each difference as one query at each of its points, component by component."""
 
     def difference(self, sample, x, y):

@@ -13,6 +13,7 @@ from claims.variants import (
     sliding,
 )
 from claims.variants.common import variants_in
+from twisted import Twisted
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.base import get_parameters
@@ -25,14 +26,8 @@ STYLES = variants_in(
 """The variants that are written in a style of their own."""
 
 
-class Dense:
+class Dense(Twisted):
     """Oracles whose vertices are arrays."""
-
-    def __init__(self, ask):
-        self.ask = ask
-
-    def __getattr__(self, name):
-        return getattr(self.ask, name)
 
     def lo(self, g):
         """Return the vertex as an array."""

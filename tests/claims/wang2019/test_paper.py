@@ -4,7 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from claims.own_methods import Stream
+from claims.variants.proximal import BoostWithoutReplacement
 from judging import judge, trial
+from twisted import OnePointLate, twisted
 
 from pfbench.algorithms.proximal import ProxGD, ProxSpiderBoost, SpiderBoost
 from pfbench.base.state import State
@@ -12,7 +15,6 @@ from pfbench.claims.wang2019 import PAPER, cheapest, estimate, mean_mapping, ste
 from pfbench.claims.wang2019.estimate import BOWL
 from pfbench.claims.wang2019.mapping_rates import long_slope_problem
 from pfbench.claims.wang2019.shared import chain, mapping_sq_function, noiseless_model
-from pfbench.points import keep
 from pfbench.problems.linear_models import LeastSquares
 from pfbench.verification.criteria import MAPPING, ComplexityOrder
 from pfbench.verification.subject import NotTestable, Subject
@@ -139,70 +141,26 @@ def test_the_methods_keep_the_law():
     assert {name: decision.verdict for name, decision in found.items()} == holds
 
 
-class Written(SpiderBoost):
-    """SpiderBoost with what another hand may get wrong as methods."""
+class Once(Stream):
+    """Draws one batch, and gives it again and again."""
 
-    def reference(self, k, path):
-        return path[-1]
+    drawn = None
 
-    def sample(self, k, ask, rng, last):
-        return rng.integers(ask.n, size=self.batch)
-
-    def run(self, ask, x, rng):
-        path, S, v = [keep(x)], None, None
-        for k in range(self.iterations):
-            if k % self.period == 0:
-                v = np.array(ask.gradient(self.reference(k, path)))
-            else:
-                S = self.sample(k, ask, rng, S)
-                v = v + ask.batch(S, path[-1]) - ask.batch(S, path[-2])
-            x = path[-1] - self.step * v
-            path.append(x)
-            yield State(x, path[-2], v)
-
-
-class ReferenceBefore(Written):
-    """Takes the reference gradient at the point before."""
-
-    def reference(self, k, path):
-        return path[max(-2, -len(path))]
-
-
-class EachBatchTwice(Written):
-    """Draws a batch every other iteration."""
-
-    def sample(self, k, ask, rng, last):
-        return last if k % 2 == 0 and last is not None else super().sample(k, ask, rng, last)
-
-
-class HalfBatch(Written):
-    """Draws half of the batch."""
-
-    def sample(self, k, ask, rng, last):
-        return rng.integers(ask.n, size=self.batch // 2)
-
-
-def test_another_hand_may_write_it_right():
-    assert set(verdicts(Written).values()) == {"holds"}
+    def integers(self, n, size):
+        self.drawn = super().integers(n, size) if self.drawn is None else self.drawn
+        return self.drawn
 
 
 @pytest.mark.parametrize(
     ("fault", "seen"),
     [
-        (ReferenceBefore, "reference gradients"),
-        (EachBatchTwice, "error of the estimate"),
-        (HalfBatch, "error of the estimate"),
+        (twisted(SpiderBoost, OnePointLate), "reference gradients"),
+        (twisted(SpiderBoost, stream=Once), "error of the estimate"),
+        (twisted(SpiderBoost, stream=lambda rng: Stream(rng, 0.5)), "error of the estimate"),
     ],
 )
 def test_faults_are_seen(fault, seen):
     assert verdicts(fault)[seen] == "violated"
-
-
-class WithoutReplacement(Written):
-    """Draws its batch without replacement: its error is smaller."""
-
-    def sample(self, k, ask, rng, last):
-        return rng.choice(ask.n, size=self.batch, replace=False)
 
 
 class Silent(ProxSpiderBoost):
@@ -214,7 +172,7 @@ class Silent(ProxSpiderBoost):
 
 
 def test_a_right_method_of_another_style_is_not_violated():
-    assert set(verdicts(WithoutReplacement).values()) == {"holds"}
+    assert set(verdicts(BoostWithoutReplacement).values()) == {"holds"}
     assert verdicts(Silent) == {}
 
 
