@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from twisted import Twisted
 
 from pfbench.base.errors import InputError
 from pfbench.estimators import (
@@ -152,17 +153,7 @@ def test_the_error_has_its_law(four, name):
 # --- the check can fail: planted faults -----------------------------------------------------------
 
 
-class Oracles:
-    """Oracles passed on; a subclass changes one."""
-
-    def __init__(self, ask):
-        self.ask, self.n, self.D = ask, ask.n, ask.D
-
-    def __getattr__(self, name):
-        return getattr(self.ask, name)
-
-
-class OtherBatch(Oracles):
+class OtherBatch(Twisted):
     """Asks one of two points with another batch."""
 
     calls = 0
@@ -175,7 +166,7 @@ class OtherBatch(Oracles):
         return self.ask.batch(S, x) - self.ask.batch((S + 1) % self.n, y)
 
 
-class TwiceStored(Oracles):
+class TwiceStored(Twisted):
     """A table whose mean is updated with multiplicity."""
 
     def table(self, x):

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -86,29 +87,21 @@ def test_any_sequence_of_calls_is_counted_exactly(calls):
     backend = Echo(n=100)
     ledger = Ledger()
     oracles = Oracles(backend, ledger, 1.0)
-    expected = dict.fromkeys(COUNTED, 0)
+    expected = Counter()
     for verb, size in calls:
-        sample = np.zeros(size, dtype=np.int64)
-        if verb == "gradient":
-            oracles.gradient(None)
-            expected["fo"] += 1
-            expected["sfo"] += 100
-        elif verb in ("batch", "difference"):
-            arguments = (sample, None) if verb == "batch" else (sample, None, None)
-            getattr(oracles, verb)(*arguments)
-            expected["sfo"] += len(arguments) * size - size
-        elif verb == "prox":
-            oracles.prox(None, None, 1.0)
-            expected["po"] += 1
-        else:
-            getattr(oracles, verb)(None)
-            name, amount = {
-                "lo": ("lo", 1),
-                "value": ("fv", 100),
-                "hessian": ("sso", 100),
-                "table": ("sfo", 100),
-            }[verb]
-            expected[name] += amount
+        S = np.zeros(size, dtype=np.int64)
+        given, cost = {
+            "gradient": ((None,), {"fo": 1, "sfo": 100}),
+            "batch": ((S, None), {"sfo": size}),
+            "difference": ((S, None, None), {"sfo": 2 * size}),
+            "lo": ((None,), {"lo": 1}),
+            "value": ((None,), {"fv": 100}),
+            "prox": ((None, None, 1.0), {"po": 1}),
+            "hessian": ((None,), {"sso": 100}),
+            "table": ((None,), {"sfo": 100}),
+        }[verb]
+        getattr(oracles, verb)(*given)
+        expected.update(cost)
     assert ledger.counts() == Counts(**expected)
     assert len(backend.asked) == len(calls)
 
