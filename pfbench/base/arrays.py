@@ -46,6 +46,13 @@ def as_read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
+def copy_with_more_rows(array: Floats, rows: int) -> Floats:
+    """Return a copy of a matrix with `rows` rows, of which the added rows are uninitialised."""
+    taller = np.empty((rows, array.shape[1]))
+    taller[: len(array)] = array
+    return taller
+
+
 class VectorPool:
     """Pool of vectors of one length, which reuses the memory of a released vector.
 

@@ -253,28 +253,23 @@ def orthogonalise(basis: Floats, count: int, y: Floats) -> None:
     """
     parts = np.zeros(count)
     for start in range(0, y.size, _BLOCK):
-        stop = min(start + _BLOCK, y.size)
+        block = y[start : start + _BLOCK]
         for j in range(count):
-            total = 0.0
-            for i in range(start, stop):
-                total += basis[j, i] * y[i]
+            row, total = basis[j, start : start + _BLOCK], 0.0
+            for i in range(block.size):
+                total += row[i] * block[i]
             parts[j] += total
     for start in range(0, y.size, _BLOCK):
-        stop = min(start + _BLOCK, y.size)
+        block = y[start : start + _BLOCK]
         for j in range(count):
-            part = parts[j]
-            for i in range(start, stop):
-                y[i] -= part * basis[j, i]
+            subtract_multiple(parts[j], basis[j, start : start + _BLOCK], block)
 
 
 @compile_reordering_sums
 def write_weighted_sum(weights: Floats, vectors: Floats, count: int, out: Floats) -> None:
     """Write the weighted sum of the first `count` rows of `vectors` to out."""
+    out[:] = 0.0
     for start in range(0, out.size, _BLOCK):
-        stop = min(start + _BLOCK, out.size)
-        for i in range(start, stop):
-            out[i] = 0.0
+        stop = start + _BLOCK
         for j in range(count):
-            weight = weights[j]
-            for i in range(start, stop):
-                out[i] += weight * vectors[j, i]
+            subtract_multiple(-weights[j], vectors[j, start:stop], out[start:stop])

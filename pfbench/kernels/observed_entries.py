@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.numba_compilation import (
+    check_index,
     compile_parallel,
     compile_reordering_sums,
     compile_serial,
@@ -58,24 +59,36 @@ def write_entries_parallel(bounds: Integers, rows: ObservedRows, x: EntryView, o
 
 @compile_serial
 def find_row(indptr: npt.NDArray[np.uint32], k: int) -> int:
-    """Return the row of the observed position with index k, by binary search."""
-    low = 0
-    high = indptr.size - 1
+    """Return the row of the observed position with index k.
+
+    The search starts at the row that k has if all rows are equally long, and doubles its steps.
+    """
+    last = indptr.size - 1
+    low = min(int(k * (last / indptr[last])), last - 1)
+    high, step = low + 1, 1
+    while indptr[low] > k:
+        low, high, step = max(low - step, 0), low, 2 * step
+    while indptr[high] <= k:
+        low, high, step = high, min(high + step, last), 2 * step
     while high - low > 1:
         middle = (low + high) >> 1
-        if indptr[middle] <= k:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if indptr[middle] <= k else (low, middle)
     return low
 
 
 @compile_serial
-def entry_at_position(rows: ObservedRows, x: EntryView, k: int) -> float:
-    """Return the entry of the iterate x at the observed position with index k."""
-    if x.b == 0.0:
-        return float(x.a * x.values[k])
-    return float(x.a * x.values[k] + x.b * x.u[find_row(rows.indptr, k)] * x.v[rows.indices[k]])
+def read_entries(indices: Integers, rows: ObservedRows, x: EntryView) -> Floats:
+    """Return the entries of the iterate x at observed positions, given by their indices."""
+    # Parts of a tuple that are read in the loop, or passed on, are counted as references there.
+    indptr, columns = rows
+    values, a, b, u, v = x
+    out = np.empty(indices.size)
+    for s in range(indices.size):
+        k = check_index(indices[s], values.size)
+        out[s] = a * values[k]
+        if b != 0.0:
+            out[s] += b * u[find_row(indptr, k)] * v[columns[k]]
+    return out
 
 
 # --- products with the sparse matrix of entries g on the pattern --------------------------------

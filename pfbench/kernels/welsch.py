@@ -13,13 +13,12 @@ import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.numba_compilation import (
-    check_index,
     compile_parallel,
     compile_reordering_sums,
     compile_serial,
     prange,
 )
-from pfbench.kernels.observed_entries import EntryView, ObservedRows, entry_at_position
+from pfbench.kernels.observed_entries import EntryView, ObservedRows, read_entries
 
 _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(11))
 
@@ -63,12 +62,6 @@ def exp_of_negative(a: float) -> float:
 def slope(z: float, sigma: float) -> float:
     """Return the derivative z/sigma exp(-z^2/(2 sigma)) of the Welsch loss at z."""
     return z / sigma * exp_of_negative(z * z / (2.0 * sigma))
-
-
-@compile_serial
-def curvature(z: float, sigma: float) -> float:
-    """Return the second derivative (1 - z^2/sigma)/sigma exp(-z^2/(2 sigma)) of the Welsch loss."""
-    return (1.0 - z * z / sigma) / sigma * exp_of_negative(z * z / (2.0 * sigma))
 
 
 # --- full sweeps ------------------------------------------------------------------------------
@@ -163,7 +156,7 @@ def sum_loss_parallel(bounds: Integers, entries: WelschEntries, x: EntryView) ->
 
 @compile_reordering_sums
 def write_curvatures(residuals: Floats, sigma: float, out: Floats) -> None:
-    """Write the second derivative of the loss at each residual to out."""
+    """Write the second derivative (1 - z^2/sigma)/sigma exp(-z^2/(2 sigma)) at each z to out."""
     inverse = 1.0 / sigma
     for k in range(residuals.size):
         square = residuals[k] * residuals[k] * inverse
@@ -178,12 +171,11 @@ def add_slopes(
     indices: Integers, weights: Floats, entries: WelschEntries, x: EntryView, g: Floats
 ) -> None:
     """Add the weighted loss derivatives at the sampled positions to g."""
-    rows = ObservedRows(entries.indptr, entries.indices)
+    indptr, columns, targets, sigma = entries
+    at_x = read_entries(indices, ObservedRows(indptr, columns), x)
     for s in range(indices.size):
-        k = check_index(indices[s], g.size)
-        g[k] += weights[s] * slope(
-            entry_at_position(rows, x, k) - entries.targets[k], entries.sigma
-        )
+        k = indices[s]
+        g[k] += weights[s] * slope(at_x[s] - targets[k], sigma)
 
 
 @compile_serial
@@ -196,12 +188,12 @@ def add_slope_differences(
     g: Floats,
 ) -> None:
     """Add to g, at sampled positions, the weighted differences of loss derivatives at x and y."""
-    rows = ObservedRows(entries.indptr, entries.indices)
+    indptr, columns, targets, sigma = entries
+    rows = ObservedRows(indptr, columns)
+    at_x, at_y = read_entries(indices, rows, x), read_entries(indices, rows, y)
     for s in range(indices.size):
-        k = check_index(indices[s], g.size)
-        at_x = slope(entry_at_position(rows, x, k) - entries.targets[k], entries.sigma)
-        at_y = slope(entry_at_position(rows, y, k) - entries.targets[k], entries.sigma)
-        g[k] += weights[s] * (at_x - at_y)
+        k, t = indices[s], targets[indices[s]]
+        g[k] += weights[s] * (slope(at_x[s] - t, sigma) - slope(at_y[s] - t, sigma))
 
 
 @compile_serial
@@ -215,10 +207,7 @@ def add_hessian_vector_products(
     g: Floats,
 ) -> None:
     """Add to g, at sampled positions, the weight times the second derivative times (x - y)."""
+    at_x, at_y = read_entries(indices, rows, x), read_entries(indices, rows, y)
     for s in range(indices.size):
-        k = check_index(indices[s], g.size)
-        g[k] += (
-            weights[s]
-            * second_derivatives[k]
-            * (entry_at_position(rows, x, k) - entry_at_position(rows, y, k))
-        )
+        k = indices[s]
+        g[k] += weights[s] * second_derivatives[k] * (at_x[s] - at_y[s])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, copy_with_more_rows
 from pfbench.points.pattern import Pattern
 
 _ATOM_BYTES = 1 << 28
@@ -101,7 +101,8 @@ class Atoms:
         if vertex is self.newest:
             return self.atom_count - 1
         if self.atom_count == len(self.left):
-            self.left, self.right = _grow(self.left), _grow(self.right)
+            self.left = copy_with_more_rows(self.left, 2 * self.atom_count)
+            self.right = copy_with_more_rows(self.right, 2 * self.atom_count)
         self.left[self.atom_count] = vertex.u
         self.right[self.atom_count] = vertex.v
         self.atom_count += 1
@@ -151,12 +152,6 @@ class Atoms:
         return result[:count]
 
 
-def _grow(array: Floats) -> Floats:
-    larger = np.empty((2 * len(array), array.shape[1]))
-    larger[: len(array)] = array
-    return larger
-
-
 def max_atoms(shape: tuple[int, int]) -> int:
     """Return the number of atoms above which the atoms of an M x N point are compressed."""
     M, N = shape
@@ -185,13 +180,19 @@ def as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
 def svd_of_factors(factors: Factors) -> Factors:
     """Return the singular value decomposition of a factored matrix, exact up to rounding.
 
-    The cost is O((M + N) K^2) for K atoms; nothing of size M x N is formed.
+    The cost is O((M + N) K^2) for K < min(M, N) atoms. For more atoms, it is O(M N K), since a
+    matrix of size M x N is no larger than the factors.
     """
-    left_basis, left_core = np.linalg.qr(factors.left.T)
-    right_basis, right_core = np.linalg.qr(factors.right.T)
-    p, s, qt = np.linalg.svd((left_core * factors.weights) @ right_core.T)
+    left, right = factors.left.T * factors.weights, factors.right.T
+    if right.shape[1] >= min(len(left), len(right)):
+        u, s, vt = np.linalg.svd(left @ right.T, full_matrices=False)
+    else:
+        left_basis, left_core = np.linalg.qr(left)
+        right_basis, right_core = np.linalg.qr(right)
+        p, s, qt = np.linalg.svd(left_core @ right_core.T)
+        u, vt = left_basis @ p, (right_basis @ qt.T).T
     rank = int(np.count_nonzero(s > 1e-15 * max(s[0], 1e-300))) if s.size else 0
-    return Factors(s[:rank], (left_basis @ p[:, :rank]).T, (right_basis @ qt[:rank].T).T)
+    return Factors(s[:rank], u.T[:rank], vt[:rank])
 
 
 def nuclear_norm_upper_bound(factors: Factors) -> float:
@@ -205,8 +206,9 @@ def frobenius_norm(*terms: Factors) -> float:
     weights = np.concatenate([term.weights for term in terms])
     if not len(weights):
         return 0.0
-    right = np.concatenate([term.right for term in terms])
-    core = np.linalg.qr(right.T, mode="r") * weights
+    right = np.concatenate([term.right for term in terms]).T
+    # Its triangular factor is smaller, but takes the time of some products with `right` itself.
+    core = (np.linalg.qr(right, mode="r") if 4 * len(weights) < len(right) else right) * weights
     total = 0.0
     for start in range(0, terms[0].left.shape[1], 4096):
         part = slice(start, start + 4096)
@@ -220,8 +222,8 @@ def matrix_entries(
 ) -> Floats:
     """Return the entries of a factored matrix at the positions (rows[i], columns[i])."""
     out = np.empty(len(rows))
-    for start in range(0, len(rows), 4096):
-        part = slice(start, start + 4096)
+    for start in range(0, len(rows), 512):  # so few that all products stay in the cache
+        part = slice(start, start + 512)
         left, right = factors.left[:, rows[part]], factors.right[:, columns[part]]
-        out[part] = np.einsum("k,kj,kj->j", factors.weights, left, right, optimize=False)
+        out[part] = factors.weights @ (left * right)
     return out

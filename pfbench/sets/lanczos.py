@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from pfbench.base.arrays import Floats, norm
+from pfbench.base.arrays import Floats, copy_with_more_rows, norm
 from pfbench.base.errors import DivergedError
 from pfbench.kernels.lanczos_kernels import (
     UNORDINARY,
@@ -151,9 +151,9 @@ def leading_singular_triple(
     while not done and steps < most_steps:
         if steps == room:
             room = min(most_steps, 2 * steps)
-            basis = basis._replace(right=_copy_with_more_rows(basis.right, room + 1))
+            basis = basis._replace(right=copy_with_more_rows(basis.right, room + 1))
             if vectors:
-                basis = basis._replace(left=_copy_with_more_rows(basis.left, room))
+                basis = basis._replace(left=copy_with_more_rows(basis.left, room))
         steps, done, theta = _extend_basis(operator, basis, goal, steps, theta)
         if steps < 0:
             recomputed = partial(
@@ -229,12 +229,6 @@ def _allocate_basis(
     before[0] = 0.0
     alphas, betas, a, b, q = np.zeros((5, most_steps))
     return LanczosBasis(right, before, alphas, betas, a, b, q, np.zeros(1))
-
-
-def _copy_with_more_rows(array: Floats, rows: int) -> Floats:
-    taller = np.empty((rows, array.shape[1]))
-    taller[: len(array)] = array
-    return taller
 
 
 def _retry_with_rescaling(

@@ -53,7 +53,7 @@ def test_row_of_and_read_at_find_each_position(pattern):
     positions = range(pattern.n)
     found = [observed_entries.find_row(pattern.rows.indptr, k) for k in positions]
     assert found == pattern.row_numbers().tolist()
-    entries = [observed_entries.entry_at_position(pattern.rows, x, k) for k in positions]
+    entries = observed_entries.read_entries(np.arange(pattern.n), pattern.rows, x)
     assert_allclose(entries, read(pattern, x), rtol=1e-14, atol=1e-15)
 
 
