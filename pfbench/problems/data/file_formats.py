@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -320,19 +321,18 @@ DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 
 def digits() -> tuple[Floats, Floats]:
     """Return scikit-learn's digit images, one in each row, and their labels 0 to 9."""
-    bunch = _load_sklearn_set("digits")
-    images = np.ascontiguousarray(bunch.data, dtype=np.float64)
-    return images, np.asarray(bunch.target, dtype=np.float64)
+    table = _read_sklearn_table("digits", "digits.csv.gz")
+    return np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
 
 
 def breast_cancer() -> SparseRows:
     """Return scikit-learn's breast-cancer data: standardised features and +1/-1 labels."""
-    bunch = _load_sklearn_set("breast-cancer")
-    values = np.array(bunch.data, dtype=np.float64)
+    table = _read_sklearn_table("breast-cancer", "breast_cancer.csv", header_lines=1)
+    values = np.ascontiguousarray(table[:, :-1])
     for column in values.T:
         column -= math.fsum(column) / column.size
         column /= math.sqrt(math.fsum(column * column) / column.size)
-    return as_sparse_rows(values, np.where(np.asarray(bunch.target) == 1, 1.0, -1.0))
+    return as_sparse_rows(values, np.where(table[:, -1] == 1, 1.0, -1.0))
 
 
 def as_sparse_rows(matrix: Floats, labels: Floats) -> SparseRows:
@@ -343,13 +343,15 @@ def as_sparse_rows(matrix: Floats, labels: Floats) -> SparseRows:
     return SparseRows(indptr, indices, matrix.ravel(), labels)
 
 
-def _load_sklearn_set(name: str) -> Any:
-    """Return a data set loaded by scikit-learn; raise if scikit-learn is not installed."""
-    try:
-        from sklearn import datasets
-    except ModuleNotFoundError:
+def _read_sklearn_table(name: str, file: str, header_lines: int = 0) -> Floats:
+    """Return the numbers of a data file of scikit-learn; raise if that is not installed.
+
+    scikit-learn itself is not imported, since its import takes longer than a small run.
+    """
+    spec = find_spec("sklearn")
+    if spec is None or spec.origin is None:
         raise DataError(
             f"the data set {name} comes with scikit-learn, which is not installed: {EXTRA}."
-        ) from None
-    load = {"digits": datasets.load_digits, "breast-cancer": datasets.load_breast_cancer}
-    return load[name]()
+        )
+    folder = Path(spec.origin).with_name("datasets")
+    return np.loadtxt(folder / "data" / file, delimiter=",", skiprows=header_lines)
