@@ -112,6 +112,7 @@ def render(drawing: DeferredDrawing, *forms: str) -> list[bytes]:
             file = io.BytesIO()
             metadata: dict[str, Any] = {"Title": drawing.title, **_METADATA[form]}
             canvas.savefig(file, format=form, metadata=metadata)
+            canvas.set_layout_engine("none")  # the next format has the same layout
             files.append(_minify(file.getvalue()) if form == "svg" else file.getvalue())
     return files
 
