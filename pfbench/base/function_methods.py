@@ -50,6 +50,7 @@ class FunctionMethod(metaclass=_FunctionMethodType):
     arguments: ClassVar[Mapping[str, str]]
     user_functions: ClassVar[Mapping[str, Callable[..., Any]]]
     is_truncated: ClassVar[bool]
+    iterates_note: ClassVar[str]
     source: ClassVar[str] = "user-defined"
     counts: ClassVar[str] = "as counted"
     output: ClassVar[str] = "last"
@@ -103,9 +104,15 @@ class FunctionMethod(metaclass=_FunctionMethodType):
                 for point in result:
                     tell(point)
             elif result is not None and not ended:
-                point = np.array(result, dtype=np.float64)
-                point = point[-1] if point.ndim == x.ndim + 1 else point
-                if not np.array_equal(point.reshape(x.shape), last[0]):
+                try:
+                    point = np.array(getattr(result, "x", result), dtype=np.float64)
+                    point = (point[-1] if point.ndim == x.ndim + 1 else point).reshape(x.shape)
+                except (TypeError, ValueError):
+                    raise InputError(
+                        f"{self.name} returns an object of type {type(result).__name__}: return an "
+                        f"array of shape {x.shape}, or an object with such an attribute x."
+                    ) from None
+                if not np.array_equal(point, last[0]):
                     tell(point)
             if ended:
                 raise ended[0]
@@ -162,6 +169,11 @@ def _make_method_class(
         for name in ("deterministic", "output", "source")
         if hasattr(function, name)
     }
+    tells = "callback" in arguments.values() or inspect.isgeneratorfunction(function)
+    note = (
+        f"; if a point at which {function.__name__} queries a gradient is no iterate, add an "
+        "argument `callback`, and call it with each iterate"
+    )
     lines = (inspect.getdoc(function) or "a plain function").splitlines()
     return make_dataclass(
         function.__name__,
@@ -182,6 +194,7 @@ def _make_method_class(
             "names": MappingProxyType(mapped),
             "arguments": MappingProxyType(arguments),
             "is_truncated": is_truncated,
+            "iterates_note": note if arguments and not tells else "",
         },
     )
 
@@ -196,8 +209,9 @@ def method_class(
     A function ``mine(ask, x, rng, **parameters)`` yields states. A solver takes some of ``f``,
     ``grad``, ``batch_grad``, ``lmo``, ``project``, ``x0``, ``rng``, ``n``, ``callback``. Its
     iterates are the points that it passes to `callback` or yields. Without either, they are the
-    points at which it queries a gradient, and the point that it returns. Both kinds get a parameter
-    `iterations` that ends the run, unless the function has one. The function's attributes
+    points at which it queries a gradient, and the point that it returns, or the attribute x of the
+    object that it returns. Both kinds get a parameter `iterations` that ends the run, unless the
+    function has one. The function's attributes
     ``requires``, ``deterministic``, ``output`` and ``names`` become those of the method.
 
     Parameters

@@ -227,7 +227,7 @@ class AlgorithmChecks(RunRecords):
                 if not problem.set.contains(x):
                     raise CheckFailed(
                         f"{iterate_or_output} must be in the feasible set {problem.set.name}",
-                        "it is outside the set",
+                        "it is outside the set" + getattr(self.algorithm, "iterates_note", ""),
                         {"x": x},
                     )
         return f"{len(states)} iterates"

@@ -218,12 +218,13 @@ class Trial:
         self.coverage.add_run(problem, run.iterations, witnessed.tally)
         if run.status in _FAILED:
             words = f"the run on {run.problem} ended as {run.status}: {run.stop_reason}"
-            measured = run.status == Status.DIVERGED or OUTSIDE_REASON in run.stop_reason
-            if measured:
+            if OUTSIDE_REASON in run.stop_reason:
+                raise _error_of_outside_point(words, algorithm)
+            if run.status == Status.DIVERGED:
                 raise ClaimBroken(words)
             raise _error_of_failed_run(words, problem, run.status == Status.ERROR)
         _check_counts(list(run.counts.as_dict().values()), witnessed.tally)
-        _check_point(problem, run.x)
+        _check_point(problem, run.x, algorithm)
         return run
 
     def follow(
@@ -289,7 +290,7 @@ class Trial:
                         f"the method yields {form.describe(state.x)}, not {form.points_text}"
                     )
                 _check_counts(ledger.counts_array, recorder)
-                _check_point(problem, state.x)
+                _check_point(problem, state.x, algorithm)
                 if not all(is_finite(part) for part in (state.at, state.estimate, state.output)):
                     raise ClaimBroken("the method yields a State with NaN or infinite entries")
                 inputs = tuple(recorder.lo_inputs)
@@ -399,9 +400,15 @@ def _check_counts(counts: Sequence[int], tally: ComponentTally) -> None:
             )
 
 
-def _check_point(problem: Problem, x: Point) -> None:
+def _check_point(problem: Problem, x: Point, algorithm: Algorithm) -> None:
     """Raise `ClaimBroken` if a point is not finite, or is an array outside the set."""
     if not is_finite(x):
         raise ClaimBroken("the method yields a point that is not finite")
     if isinstance(x, np.ndarray) and not problem.set.contains(x):
-        raise ClaimBroken("the method leaves the feasible set")
+        raise _error_of_outside_point("the method leaves the feasible set", algorithm)
+
+
+def _error_of_outside_point(text: str, algorithm: Algorithm) -> ClaimBroken:
+    """Return `MethodFailed` if the point may be no iterate of a plain function's run."""
+    note = getattr(algorithm, "iterates_note", "")
+    return MethodFailed(text + note) if note else ClaimBroken(text)

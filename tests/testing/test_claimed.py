@@ -1,12 +1,14 @@
 """Rates of plain functions, wherever a method is taken; and what a failed check says."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
 import pytest
 from helpers import message
 from plain_methods import conditional_gradient, every_state, mini_batch
+from scipy.optimize import OptimizeResult
 
 import pfbench as pf
 from pfbench.adapters import method_class
@@ -125,6 +127,23 @@ def test_a_solver_may_tell_its_iterates_or_yield_them():
     assert [run.iterations for run in runs] == [3, 3]
     value = runs[0].columns.index("value")
     assert [r[value] for r in runs[0].rows] == [r[value] for r in runs[1].rows]
+
+
+def test_a_solver_may_return_an_object_and_query_points_outside_the_set():
+    def accelerated(grad, project, x0, T=20, result=lambda x: OptimizeResult(x=x)):
+        x = y = x0
+        for _ in range(T):
+            before, x = x, project(y - grad(y))
+            y = x + 0.9 * (x - before)
+        return result(x)
+
+    on = "quadratic[rows=40,columns=4,set=l2,radius=0.1]"
+    run = pf.solve(on, accelerated)
+    assert (run.status, run.counts.fo, run.counts.po, run.iterations) == ("finished", 20, 20, 20)
+    text = message(bound, accelerated, lambda c, a, t: 9.0, "fw_gap", on=on)
+    assert re.match("(?s)failed: .*add an argument `callback`", text)
+    with pytest.raises(InputError, match="returns an object of type str: return an array"):
+        [*method_class(accelerated)(result=str).run(pf.problem(on), np.zeros(4), None)]
 
 
 # --- What a failed check says: a call that reproduces it, likely causes, and gradients that chan---
