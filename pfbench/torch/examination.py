@@ -4,7 +4,7 @@ import copy
 import math
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import Parameter, signature
 from itertools import product
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import InputError
+from pfbench.base.user_code import list_required_arguments
 from pfbench.sets.orthogonalisers import (
     PRESETS,
     Coefficients,
@@ -62,6 +63,7 @@ class OptimizerCopier:
     def __init__(self, optimizer: Any) -> None:
         self._class = type(optimizer)
         self._is_fresh = not optimizer.state
+        self._parameters = [p for group in optimizer.param_groups for p in group["params"]]
         self.is_of_torch = self._class.__module__.startswith("torch.")
         parameters = list(signature(self._class).parameters.values())[1:]
         self._arguments = [p.name for p in parameters if p.kind in _ARGUMENTS]
@@ -98,9 +100,13 @@ class OptimizerCopier:
         Raises
         ------
         InputError
-            If the class cannot be constructed, and the user's optimiser already had state when
+            If `step` needs a closure; or if the class cannot be constructed, and the user's
+                optimiser keeps parameters in an attribute, or already had state when
                 `OptimizerCopier` was created.
         """
+        name = self._class.__name__
+        if list_required_arguments(self._class.step) != ["self"]:
+            raise InputError(f"{name}.step needs a closure, but copies take steps without one.")
         arguments = {name: settings[name] for name in self._arguments if name in settings}
         for first in ([{**settings, "params": parameters}], parameters):
             try:
@@ -111,11 +117,14 @@ class OptimizerCopier:
         else:
             if not self._is_fresh:
                 raise InputError(
-                    f"{self._class.__name__} cannot be copied: create Watch before the first "
-                    "step of the optimiser."
+                    f"{name} cannot be copied: create Watch before the first step of the optimiser."
                 )
-            optimizer = object.__new__(self._class)
-            vars(optimizer).update(copy.deepcopy(self._attributes))
+            optimizer, copied = object.__new__(self._class), dict[int, Any]()
+            vars(optimizer).update(copy.deepcopy(self._attributes, copied))
+            if any(id(p) in copied for p in self._parameters):
+                raise InputError(
+                    f"{name} cannot be copied, as it keeps parameters outside `param_groups`."
+                )
             optimizer.state = defaultdict(dict)
             optimizer.param_groups = [{"params": parameters}]
         for group in optimizer.param_groups:
@@ -244,25 +253,19 @@ def examine(
     parameter = group["params"][0]
     shape = tuple(min(k, 6) for k in parameter.shape) or (1,)
     dtype = str(parameter.dtype).rpartition(".")[2]
-    findings: list[Finding] = []
-    try:
-        findings += _dead_parameters(replicas, group, shape, dtype)
-        findings += _layers(replicas.make_stepper(group, [shape, shape]))
-        if method == "muon":
-            orthogonaliser, lines = identify_orthogonaliser(replicas, group, specification)
+    findings, two_layers = list[Finding](), replicas.make_stepper(group, [shape, shape])
+    for subject, lines in (
+        ("parameters", _dead_parameters(replicas, group, shape, dtype)),
+        ("layers in another order, or without gradient", _layers(two_layers)),
+        ("steps", _compare_steps(replicas, group, method, specification, dtype)),
+    ):
+        try:
             findings += lines
-            if orthogonaliser:
-                has_bug = any(line.is_bug for line in lines)  # e.g. in the scale
-                steps = _compare_muon(replicas, group, orthogonaliser, dtype)
-                findings += [line for line in steps if line.is_bug or not has_bug]
-        elif method:
-            # A bug may be in a branch for matrices, or for more rows than columns.
-            largest = (6, 4, 4, 4, 4), (4, 6, 6, 6, 6)
-            shapes = [tuple(map(min, p.shape, sizes)) for p in group["params"] for sizes in largest]
-            shapes = [*dict.fromkeys(shape or (1,) for shape in shapes)][:8]
-            findings += _compare_entrywise(replicas, group, method, shapes)
-    except Exception as error:  # of a user's optimiser, on layers that it was not written for
-        findings.append(Finding(f"not examined further: {type(error).__name__}: {error}", False))
+        except InputError as error:
+            return [*findings, Finding(f"not examined: {error}", False)]
+        except Exception as error:  # of a user's optimiser, on layers that it was not written for
+            reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+            findings.append(Finding(f"{subject}: not examined, as a copy raised {reason}", False))
     return findings
 
 
@@ -303,30 +306,41 @@ def _layers(make: Stepper) -> Iterator[Finding]:
 # --- steps ----------------------------------------------------------------------------------------
 
 
-def _compare_entrywise(
-    replicas: OptimizerCopier, group: Settings, method: str, shapes: list[tuple[int, ...]]
-) -> list[Finding]:
+def _compare_steps(
+    replicas: OptimizerCopier, group: Settings, method: str, specification: Settings, dtype: str
+) -> Iterator[Finding]:
+    if method in ("", "muon"):
+        yield from _compare_muon(replicas, group, specification, dtype) if method else ()
+        return
     loud = {"lr": 0.1, "weight_decay": 0.5, "eps": 1.0}
     settings = replicas.settings(group)
     settings |= {name: value for name, value in loud.items() if name in settings}
-    make = replicas.make_stepper(group, shapes)
+    # A bug may be in a branch for matrices, or for more rows than columns.
+    largest = (6, 4, 4, 4, 4), (4, 6, 6, 6, 6)
+    shapes = [tuple(map(min, p.shape, sizes)) for p in group["params"] for sizes in largest]
+    make = replicas.make_stepper(group, [*dict.fromkeys(shape or (1,) for shape in shapes)][:8])
     if method == "sgd":  # of which there are several right forms
         names = ("lr", "weight_decay", "momentum", "dampening", "nesterov")
         values = {name: settings.get(name, 0.0) for name in names}
         lines = _match_known_method_or_bug(make, loud, "SGD", sgd, **values)
-        return [Finding(line.text, is_bug=False) for line in lines]
+        yield from (replace(line, is_bug=False) for line in lines)
+        return
     values = {"lr": settings.get("lr", 0.0), "eps": settings.get("eps", 1e-8)}
     values["betas"] = settings.get("betas") or (settings["beta1"], settings["beta2"])
     decay = settings.get("weight_decay", 0.0)
     lines = _match_known_method_or_bug(make, loud, "AdamW", adamw, **values, weight_decay=decay)
     if method == "adam" and any(line.is_bug for line in lines):
-        return _match_known_method_or_bug(make, loud, "Adam", adamw, **values, penalty=decay)
-    return lines
+        lines = _match_known_method_or_bug(make, loud, "Adam", adamw, **values, penalty=decay)
+    yield from lines
 
 
 def _compare_muon(
-    replicas: OptimizerCopier, group: Settings, orthogonaliser: Orthogonaliser, dtype: str
+    replicas: OptimizerCopier, group: Settings, specification: Settings, dtype: str
 ) -> Iterator[Finding]:
+    orthogonaliser, findings = identify_orthogonaliser(replicas, group, specification)
+    yield from findings
+    if not orthogonaliser:
+        return
     settings = replicas.settings(group)
     # Newton-Schulz steps converge to the exact polar factor.
     coefficients = orthogonaliser.coefficients or 4 * [*PRESETS["newton-schulz"]]
@@ -343,7 +357,7 @@ def _compare_muon(
         condition = "" if flag in (None, nesterov) else f"with nesterov={nesterov}: "
         condition += "" if precision == "float64" else f"in {precision}: "
         for line in _match_known_method_or_bug(make, loud, "Muon", muon, **values | options):
-            if line.is_bug or not condition:
+            if line.is_bug or not (condition or any(other.is_bug for other in findings)):
                 yield Finding(f"{condition}{line.text}", line.is_bug)
 
 

@@ -74,12 +74,14 @@ class BatchReplay:
         self._devices = list({p.device for p in self._parameters if p.device.type == "cuda"})
         self._batch: Any = None
         self._before: Layers = []
+        self._gradients: Layers = []
         self._fresh: tuple[Layers, Layers] | None = None
         self._rng = torch.Generator().manual_seed(0)
         self.L = self.rho = math.nan
         self.squares: list[float] = []
         self.variances: list[float] = []
         self.curvatures: list[float] = []
+        self.gradient_matches: list[tuple[float, float]] = []
         self.below_rounding = 0
         self.is_mean = True
 
@@ -92,9 +94,13 @@ class BatchReplay:
             values["sigma2"] = sum(self.variances) / len(self.variances)
         return {name: value for name, value in values.items() if not math.isnan(value)}
 
-    def copy_parameters(self) -> None:
-        """Store a copy of the parameters before a step."""
+    def copy_parameters(self, *, has_closure: bool) -> None:
+        """Store copies of the parameters before a step, and of their gradients without closure."""
         self._before = [p.detach().clone() for p in self._parameters]
+        pairs = [] if has_closure else [(p, p.grad) for p in self._parameters]
+        self._gradients = [
+            torch.zeros_like(p) if g is None else g.detach().to_dense().clone() for p, g in pairs
+        ]
 
     def store_and_estimate_smoothness(self, batch: Any, counts: Any) -> None:
         """Store a new batch, and estimate the mean-squared smoothness L_ms from one of its samples.
@@ -148,6 +154,10 @@ class BatchReplay:
         if first is None or second is None:
             return {}
         (f, g), (f_after, g_after) = first, second
+        lengths = [math.sqrt(_inner(v, v)) for v in (self._gradients, g)]
+        if all(lengths):
+            cosine = _inner(self._gradients, g) / math.prod(lengths)
+            self.gradient_matches.append((cosine, lengths[0] / lengths[1]))
         values["c"] = self._record_required_smoothness(f, f_after, _inner(g, d), length)
         values["L"] = self._dual_distance_above_rounding(g_after, g) / length
         self.L = max(values["L"], 0.0 if math.isnan(self.L) else self.L)
@@ -254,7 +264,7 @@ def _difference(a: Layers, b: Layers) -> Layers:
 
 
 def _inner(a: Layers, b: Layers) -> float:
-    return sum(float((p * q).sum()) for p, q in zip(a, b, strict=True))
+    return sum(float((p.double() * q).sum()) for p, q in zip(a, b, strict=True))
 
 
 def slice_batch(batch: Any, start: int, stop: int) -> Any:

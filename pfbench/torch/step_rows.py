@@ -120,6 +120,7 @@ class StepReader:
             for i, group in enumerate(groups)
             for k, p in enumerate(group["params"])
         }
+        self._untrained = dict.fromkeys(p for p in self._layers if p.requires_grad)
         self._orthogonalisers: dict[int, Orthogonaliser | None] = {}
         self._decays: dict[tuple[int, Any, Any], float | None] = {}
         self._rates: dict[int, float] = {}
@@ -145,6 +146,7 @@ class StepReader:
                     missing += 1
                     continue
                 present += 1
+                self._untrained.pop(p, None)
                 layers += method == "muon" and p.ndim > 1
         return missing, layers, present > 0
 
@@ -189,13 +191,21 @@ class StepReader:
         return rows, findings
 
     def examine_groups(self) -> list[Finding]:
-        """Examine each parameter group at its largest learning rate, and return the findings."""
+        """Examine each parameter group at its largest learning rate, and return the findings.
+
+        Another finding names the parameters that had no gradient in any step.
+        """
         findings: list[Finding] = []
         groups = zip(self._optimizer.param_groups, self._methods_of_groups(), strict=True)
         for i, (group, method) in enumerate(groups):
             rate = {"lr": self._rates.get(i) or 1e-3} if group.get("lr") is not None else {}
             lines = examine(self._replicas, {**group, **rate}, method, self._specification)
             findings += [line for line in lines if line not in findings]
+        if self._untrained and self._rates:
+            names = [self._layers[p] for p in self._untrained]
+            names[4:] = [f"{len(names) - 4} other layers"] * (len(names) > 4)
+            text = f"no step had a gradient of {', '.join(names)}"
+            findings.append(Finding(text, is_bug=False))
         return findings
 
     # --- a layer ----------------------------------------------------------------------------------

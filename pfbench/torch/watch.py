@@ -263,7 +263,7 @@ class Watch:
                 with self._note_failures():
                     self._reader.copy_state(has_closure=closure is not None)
                     if self._replay:
-                        self._replay.copy_parameters()
+                        self._replay.copy_parameters(has_closure=closure is not None)
             if self._products.count or self._is_measured or step <= _FIRST:
                 self._products.start()
             if closure is None:

@@ -197,6 +197,14 @@ def _constant_findings(watch: Any) -> Iterator[Finding]:
         )
         yield Finding(text, is_bug=False)
         return
+    matches = replay.gradient_matches if replay else []
+    if differing := [pair for pair in matches if pair[0] < 0.99 or abs(pair[1] - 1.0) > 0.02]:
+        text = (
+            f"{len(differing)} of {len(matches)} measured steps do not take the gradient of their "
+            "batch as `replay` evaluates it, but one with cosine {:.2g} and {:.2g} times the length"
+            ": another batch, or gradients that are accumulated, not cleared, clipped or scaled"
+        )
+        yield Finding(text.format(*min(differing)), is_bug=False)
     for name in ("L", "rho"):
         if name in values and values[name] > specification.get(name, float("inf")):
             yield Finding(

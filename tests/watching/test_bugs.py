@@ -89,7 +89,45 @@ def average(params, **settings):
 def test_a_right_optimiser_is_not_accused(optimizer, settings, words):
     bugs, notes = watch_loop(optimizer, **settings)
     assert not bugs
+    assert "no step had a gradient of idle.weight" in notes
     assert any(words in text for text in notes) or not words
+
+
+class KeepsParameters(AdamW):
+    """AdamW that is made from a model, and keeps its parameters."""
+
+    def __init__(self, model):
+        super().__init__(model.parameters())
+        self.parameters = [*model.parameters()]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (KeepsParameters, "cannot be copied, as it keeps parameters outside"),
+        (lambda net: torch.optim.LBFGS(net.parameters()), "LBFGS.step needs a closure"),
+        (lambda net: with_bug(Muon, ("p.grad is None", "0"))(net.parameters()), "those of Muon"),
+    ],
+)
+def test_an_optimiser_that_cannot_be_examined_is_not_accused(make, words):
+    net = torch.nn.Linear(4, 2, bias=False)
+    findings = Watch(make(net), net).report().findings
+    assert any(words in f.text for f in findings)
+    assert not any(f.is_bug for f in findings)
+
+
+@pytest.mark.parametrize(("clears", "differing"), [(True, []), (False, ["2 of 3 measured steps"])])
+def test_gradients_of_another_batch_are_noted(clears, differing):
+    net = torch.nn.Linear(4, 2, bias=False)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    watch = Watch(optimizer, net, every=1, replay=lambda batch: net(batch).square().mean())
+    for batch in watch.batches(torch.randn(3, 8, 4)):
+        net(batch).square().mean().backward()
+        optimizer.step()
+        if clears:
+            optimizer.zero_grad()
+    notes = [f.text for f in watch.report().findings]
+    assert [text[:21] for text in notes if "measured steps do not" in text] == differing
 
 
 def test_the_learning_rate_and_attributes_of_a_run_that_goes_on_are_not_mistaken():
