@@ -187,7 +187,7 @@ def _announce_seed_warning_and_run_count(
             number = (
                 f"{format_plural(len(lacking), 'run')} of {format_plural(len(methods), 'method')}"
             )
-            terminal.print_note(f"{spec.name}: {number} to execute{tuned}")
+            terminal.print_note(f"{spec.name}: {number} to execute or to refuse{tuned}")
 
 
 def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_json: bool) -> None:

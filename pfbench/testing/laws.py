@@ -323,7 +323,8 @@ def unbiased(
             sample = list(enumerate_draws(run))
         except NotEnumerable as why:
             raise InputError(
-                f"the draws of {estimator.__name__} cannot be enumerated: {why}."
+                f"the draws of {estimator.__name__} cannot be enumerated: {why}; fewer calls, "
+                "smaller batches, or a problem with a smaller n have fewer draws."
             ) from why
         for t, x in enumerate(path):
             groups: dict[Any, list[tuple[float, Floats]]] = {}
