@@ -7,6 +7,8 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -27,6 +29,10 @@ _POINT_FUNCTIONS = ("keep", "inner", "combine", "distance", "tilt")
 _BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
     \2\ {4}(?!\ |(?:def|for|while|if|with|try)\b)(.*[^:(,\n])\n(?!\2\ {4})"""
 """A header whose body is one simple statement, which may follow on its line."""
+
+
+_STATEMENTS = r"(?m)^( *)(?!return|import|from)([a-zA-Z_][^:#\n]*[^:#,\n])\n\1([a-zA-Z_][^:#\n]*)$"
+"""Two simple statements, which may be on one line."""
 
 
 def compose_and_run_script(
@@ -64,9 +70,7 @@ def _compose_script(statement: SearchedStatement, counterexample: Counterexample
     """Return the text of a script, put together from the template and the claim's module."""
     problem = build_problem(parse_genome(dict(counterexample.instance)))
     case = statement.prepare_run(problem, counterexample.horizon)
-    parameters = vars(case.algorithm).items()
-    options = {name: value for name, value in parameters if value is None or isinstance(value, str)}
-    sources, imports = collect_sources_and_imports(statement, options)
+    sources, imports = collect_sources_and_imports(statement, case.algorithm)
     setup = _compose_parameter_assignments(counterexample, case, sources)
     tags = _list_template_tags(counterexample, case)
     blocks = _select_blocks(sources, tags)
@@ -87,11 +91,14 @@ def _compose_script(statement: SearchedStatement, counterexample: Counterexample
         line = re.sub(r"^(\w+ = lambda [^:]*: )(.{90,})$", r"\1(\2)", line)  # may be wrapped, then
         is_long = len(line) > _WIDTH and re.match(r"\w+ = ", line) is not None
         lines += textwrap.wrap(line, _WIDTH, subsequent_indent="    ") if is_long else [line]
-    return re.sub(_BODY, _join_body, "\n".join(line for line in lines if line) + "\n")
+    text = re.sub(_BODY, partial(_join, r"\1 \3\n"), "\n".join(filter(None, lines)) + "\n")
+    for _ in range(2 * (text.count("\n") > MAX_LINES)):
+        text = re.sub(_STATEMENTS, partial(_join, r"\1\2; \3"), text)
+    return text
 
 
-def _join_body(match: re.Match[str]) -> str:
-    joined = f"{match[1]} {match[3]}\n"
+def _join(template: str, match: re.Match[str]) -> str:
+    joined = match.expand(template)
     return joined if len(joined) <= _WIDTH + 1 else match[0]
 
 
@@ -153,10 +160,8 @@ def _compose_parameter_assignments(counterexample: Counterexample, case: Any, so
         values = {name: getattr(constants, name) for name in used}
     else:
         values = vars(constants)
-    fields = {k: v for k, v in vars(case.algorithm).items() if f"self.{k}" in sources}
     c, a, T = join(values), join(case.parameters_set_by_claim), case.steps or counterexample.horizon
-    method = f"T, m = {T}, {name}(); vars(m).update({join(fields)})"
-    return f"c = SimpleNamespace({c})\na = SimpleNamespace({a})\n{method}"
+    return f"c = SimpleNamespace({c})\na = SimpleNamespace({a})\nT, m = {T}, {name}()"
 
 
 # --- the source of a claim ---
@@ -198,7 +203,7 @@ class _Simplifier(ast.NodeTransformer):
         return None if isinstance(node.value, ast.Constant) else node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        return None if node.value is None else ast.Assign([node.target], node.value)
+        return ast.Assign([node.target], node.value or ast.Constant(None))
 
 
 def _names_read_but_not_set(node: ast.AST) -> list[str]:
@@ -215,25 +220,25 @@ def _name_of_definition(node: ast.AST) -> str:
 
 
 def collect_sources_and_imports(
-    statement: SearchedStatement, fixed: Mapping[str, Any]
+    statement: SearchedStatement, algorithm: Any
 ) -> tuple[str, list[str]]:
     """Return the source code of a statement's method, measure and bound, and the imports for it.
 
-    The code contains all definitions of the claim's module that they use. `fixed` has values of the
-    method's attributes, by which branches are left out.
+    The code contains all definitions of the claim's module that they use. Branches that the options
+    of the method `algorithm` decide are left out.
     """
-    method = statement.method_class
-    modules = dict.fromkeys([sys.modules[method.__module__], statement.module])
-    tree = ast.Module([node for m in modules for node in ast.parse(inspect.getsource(m)).body], [])
-    definitions: dict[str, Any] = {_name_of_definition(node): node for node in tree.body}
-    definitions[method.__name__] = _flatten_class(method, definitions, fixed)
+    method, classes = statement.method_class, dict[str, Any]()
+    modules = dict.fromkeys([*_flatten_class(algorithm, ["run"], classes), statement.module])
+    sources = map(inspect.getsource, sorted(modules, key=lambda m: m is statement.module))
+    body = [node for source in sources for node in ast.parse(source).body]
+    definitions = classes | {_name_of_definition(node): node for node in body} | classes
     check = vars(statement.check)
     functions = {"limit": statement.bound or check["square"], "measure": check.get("quantity")}
     functions["mean_of_error"] = check.get("mean")
     lines, needed, used = list[str](), [method.__name__], dict[str, ast.AST]()
     for name, function in functions.items():
         if callable(function):
-            node, enclosed = _find_node_and_closure(function, tree)
+            node, enclosed = _find_node_and_closure(function)
             lines += [f"{key} = {value!r}" for key, value in enclosed.items()]
             is_lambda = isinstance(node, ast.Lambda)
             lines.append(f"{name} = {ast.unparse(node) if is_lambda else node.name}")
@@ -245,45 +250,58 @@ def collect_sources_and_imports(
             needed += _names_read_but_not_set(used[name])
     nodes = (ast.fix_missing_locations(used[name]) for name in definitions if name in used)
     text, imports = "\n".join([*map(ast.unparse, nodes), *lines]), list[str]()
-    for node in (node for node in tree.body if isinstance(node, ast.Import)):
-        if all(alias.name in ("math", "numpy", "itertools") for alias in node.names):
-            imports.append(ast.unparse(node))
-        for alias in node.names:
-            if alias.name == "pfbench":
-                text = re.sub(rf"\b{alias.asname or alias.name}\.", "pf.", text)
-    for node in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
-        for alias in node.names:
-            if (node.module, alias.name) == ("itertools", "count") and "count(" in text:
-                imports.append("from itertools import count")
-            elif alias.name in _POINT_FUNCTIONS:
-                text = re.sub(rf"(?<![\w.]){alias.name}\(", f"pf.{alias.name}(", text)
+    pairs: Any = ((node, alias) for node in body for alias in getattr(node, "names", ()))
+    for origin, alias in pairs:
+        if isinstance(origin, ast.Import) and alias.name in ("math", "numpy", "itertools"):
+            imports.append(ast.unparse(ast.Import([alias])))
+        elif alias.name == "pfbench":
+            text = re.sub(rf"\b{alias.asname or alias.name}\.", "pf.", text)
+        elif alias.name in ("count", "partial") and f"{alias.name}(" in text:
+            imports.append(f"from {origin.module} import {alias.name}")
+        elif alias.name in _POINT_FUNCTIONS:
+            text = re.sub(rf"(?<![\w.]){alias.name}\(", f"pf.{alias.name}(", text)
     return text, imports
 
 
-def _flatten_class(method: type, definitions: dict[str, Any], fixed: Mapping[str, Any]) -> Any:
-    """Return a method's class definition without bases, with all members that `run` uses."""
-    members: dict[str, Any] = {}
-    for base in method.__mro__:
-        for node in getattr(definitions.get(base.__name__), "body", ()):
-            members.setdefault(_name_of_definition(node), node)
+def _flatten_class(item: Any, names: list[str], classes: dict[str, Any]) -> list[Any]:
+    """Add the class of an object to `classes`, as a definition without bases; return its modules.
+
+    The definition has all members that the members in `names` use. Properties, and objects with
+    parameters, such as an estimator, become attributes of the class.
+    """
+    kind, members, owners = type(item), dict[str, Any](), dict[str, Any]()
+    for base in kind.__mro__[:-1]:
+        for node in ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body:  # type: ignore
+            members.setdefault(name := _name_of_definition(node), node)
+            owners.setdefault(name, sys.modules[base.__module__])
     walked = [node for member in members.values() for node in ast.walk(member)]
     attributes = [node for node in walked if isinstance(node, ast.Attribute)]
     set_in_run = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
-    fixed = {name: value for name, value in fixed.items() if name not in set_in_run}
-    fields = getattr(method, "__dataclass_fields__", ())
-    needed, used = ["run"], dict[str, Any]()
+    values, options = {**vars(item)}, str | bool | None
+    fixed = {k: v for k, v in values.items() if isinstance(v, options) and k not in set_in_run}
+    needed, used = [*names], dict[str, Any]()
     while needed:
         name = needed.pop()
-        if name in members and name not in (*used, *fields):
+        if isinstance(getattr(kind, name, None), property) and name in members:
+            values[name] = getattr(item, name)
+        elif name in members and name not in (*used, *values):
             used[name] = _Simplifier(fixed).visit(members[name])
             nodes = ast.walk(used[name])
-            needed += [node.attr for node in nodes if isinstance(node, ast.Attribute)]
-    flat: Any = ast.parse(f"class {method.__name__}: pass").body[0]
-    flat.body = [*used.values()]
-    return flat
+            names += [node.attr for node in nodes if isinstance(node, ast.Attribute)]
+            needed += names
+    modules, codes = [owners[name] for name in used], dict[str, str]()
+    for name in sorted({*names} & {*values} - {*fixed}):
+        part, is_nested = values[name], is_dataclass(values[name])
+        codes[name] = f"{type(part).__name__}()" if is_nested else format_literal(part)
+        modules[:0] = _flatten_class(part, [*names, "__call__"], classes) if is_nested else ()
+    line = f"{', '.join(codes)} = {', '.join(codes.values())}" if codes else "pass"
+    flat: Any = ast.parse(f"class {kind.__name__}: {line}").body[0]
+    flat.body += used.values()
+    classes[kind.__name__] = flat
+    return modules
 
 
-def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[str, Any]]:
+def _find_node_and_closure(function: Any) -> tuple[Any, dict[str, Any]]:
     """Return the syntax tree of a function, and the values of its closure by name."""
     code = getattr(function, "__code__", None)
     if code is None:
@@ -292,7 +310,7 @@ def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[s
     if any(not isinstance(value, int | float) for value in enclosed.values()):
         raise Inexact("a function of the claim uses a non-numeric variable of an outer function")
     home, spots = (code.co_name, code.co_firstlineno), {p[::2] for p in code.co_positions()}
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(inspect.getsource(sys.modules[function.__module__]))):
         is_def = isinstance(node, ast.FunctionDef) and (node.name, node.lineno) == home
         is_body = isinstance(node, ast.Lambda) and (node.body.lineno, node.body.col_offset) in spots
         if is_def or is_body:
