@@ -335,7 +335,9 @@ def test_a_claim_about_a_method_of_the_catalogue_falls_in_rationals(name):
     assert found.script
 
 
-@pytest.mark.parametrize("name", ["SAMPLED", "TABLED", "COINS", "MAPPED", "VERTEX", "LAW"])
+@pytest.mark.parametrize(
+    "name", ["SAMPLED", "TABLED", "COINS", "MAPPED", "VERTEX", "LAW", "PROJECTED", "SPIDER"]
+)
 def test_documented_calls_and_error_laws_have_a_script_and_a_readable_instance(name):
     found = search(edge(name), seconds=4)
     assert (found.verdict, bool(found.script)) == ("violated", True), found.reason

@@ -31,7 +31,7 @@ _BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
 """A header whose body is one simple statement, which may follow on its line."""
 
 
-_STATEMENTS = r"(?m)^( *)(?!return|import|from)([a-zA-Z_][^:#\n]*[^:#,\n])\n\1([a-zA-Z_][^:#\n]*)$"
+_STATEMENTS = r"(?m)^( +)(?!return|import|from)([a-zA-Z_][^:#\n]*[^:#,\n])\n\1([a-zA-Z_][^:#\n]*)$"
 """Two simple statements, which may be on one line."""
 
 
@@ -200,7 +200,10 @@ class _Simplifier(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> Any:
-        return None if isinstance(node.value, ast.Constant) else node
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_keyword(self, node: ast.keyword) -> Any:
+        return None if node.arg == "coin" else self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         return ast.Assign([node.target], node.value or ast.Constant(None))

@@ -228,3 +228,17 @@ VERTEX = claim(
     lambda c, T=4: {"iterations": T, "step": 1 / 2},
 )
 LAW = law(Sampled, two, assumptions=("f smooth",))("law", lambda c, a, past: c.sigma2 / 2)
+
+
+def length_of_step(problem, x):
+    L = problem.constants(problem.start()).L_f
+    return sum((x - problem.set.project(x - problem.gradient(x) / L)) ** 2)
+
+
+PROJECTED = claim(
+    *("projected", lambda c, a: c.delta / (2 * c.L_f * a.iterations), "projected-gradient"),
+    *(BOUNDED, "mean", "mean |x_t - x_{t+1}|^2 <= Delta/(2 L T)", length_of_step, four),
+)
+SPIDER = law("spider-fw", {"iterations": 2, "step": 0.5, "batch": 1, "period": 2}, None, BOUNDED)(
+    "spider", lambda c, a, past: past.error_sq + c.L_f**2 * past.step_sq
+)
