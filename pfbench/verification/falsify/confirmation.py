@@ -14,13 +14,20 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from pathlib import Path
 from time import monotonic
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+import scipy.optimize
 
 from pfbench import points
-from pfbench.verification.falsify.exact_numbers import Digits, Inexact, Number, RationalOrRoot
+from pfbench.verification.falsify.exact_numbers import (
+    Digits,
+    Inexact,
+    Number,
+    RationalOrRoot,
+    as_float,
+)
 from pfbench.verification.falsify.genomes import Entry, list_number_positions
 from pfbench.verification.falsify.searched_problem import Skip, build_problem
 from pfbench.verification.falsify.statement import Ratio, SearchedStatement, list_statements
@@ -33,6 +40,7 @@ _MIN_EXCESS, _ERROR_FACTOR = 1e-15, 1e6
 _ROUNDING = 1e-9
 _REPLAY_SECONDS = 30.0
 _RATIONAL_STEPS, _RATIONAL_NUMBERS = 64, 1000
+_EXACT = 1e-30
 
 
 Confirmation = tuple[str, dict[str, Any]]
@@ -299,6 +307,17 @@ def _make_exact_modules(number: type[Number]) -> Mapping[str, ModuleType]:
             return np.array(value)
         return np.array(flat, dtype=object).reshape(objects.shape)
 
+    def minimise_parabola(value: Any, bounds: Any, **options: Any) -> Any:
+        low, width = bounds[0], bounds[1] - bounds[0]
+        values = [value(low + width * number.from_value(Fraction(k, 4))) for k in range(5)]
+        bend = 2 * (values[4] - 2 * values[2] + values[0])
+        slope = values[4] - values[0] - bend
+        errors = (v - values[0] - (slope + bend * k / 4) * k / 4 for k, v in enumerate(values))
+        if any(abs(as_float(e)) > _EXACT * max(map(as_float, map(abs, values))) for e in errors):
+            raise Inexact("a line search is exact only for quadratic functions")
+        x = low + width * min(max(-slope / (2 * bend), 0), 1) if bend > 0 else low
+        return SimpleNamespace(x=x, fun=value(x))
+
     def fill(constant: int) -> Callable[..., Any]:
         entry = number.from_value(constant)
         return lambda shape, *arguments, **options: np.full(shape, entry, dtype=object)
@@ -315,7 +334,10 @@ def _make_exact_modules(number: type[Number]) -> Mapping[str, ModuleType]:
     package = sys.modules[__name__.partition(".")[0]]
     replacements: dict[str, ModuleType] = {}
     finite = {"isfinite": lambda value: isinstance(value, Number) or math.isfinite(value)}
+    finite["isnan"] = lambda value: not isinstance(value, Number) and math.isnan(value)
+    solver = {"optimize": SimpleNamespace(minimize_scalar=minimise_parabola)}
     originals = {math: simple | finite, np: simple | arrays, points: moves, package: moves}
+    originals[scipy] = solver
     for module, functions in originals.items():
         replacements[module.__name__] = twin = ModuleType(module.__name__)
         vars(twin).update(vars(module) | functions)

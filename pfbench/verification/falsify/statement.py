@@ -310,7 +310,7 @@ class MethodOnInstance(MethodOnProblem):
         """
         value = self.statement.bound(self.constants, self.parameters, *t)
         if not value > 0:
-            raise Skip("the bound is not positive")
+            raise Skip("the bound is not positive: bound a ratio, as |grad f(x)|^2/(f(x) - f(y))")
         return value
 
     def evaluate_ratio(self, seed: int, runs: int, limit: int) -> Ratio:
