@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self
 
 from pfbench.algorithms.base import SamplingAlgorithm, floor_or_one, round_up, smallest_integer
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.guarantee import Guarantee, gap_guarantee
+from pfbench.algorithms.guarantee import Guarantee
 from pfbench.algorithms.loopless import page_parameters, table_entry_refresh_probability
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe, constant_step_schedule
 from pfbench.base.constants import Constants
@@ -61,7 +61,6 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
     cites = ("yurtsever2019", "lan2020")
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2b(T - ceil(T/q)), LO T"
     requires = _DIFFERENCES
-    guarantee = gap_guarantee()
 
     batch: int = integer(MISSING, "b, drawn with replacement")
     period: int = integer(MISSING, "q, iterations between full gradients")
@@ -98,7 +97,6 @@ class LooplessFW(StochasticFrankWolfe):
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R), LO T"
     requires = _DIFFERENCES
     schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"refresh"}
-    guarantee = gap_guarantee()
     estimator_class: ClassVar[type[PAGE | LSVRG]] = PAGE
 
     refresh: float = positive(MISSING, "p, chance of a full gradient", upper=1.0)
@@ -170,7 +168,6 @@ class ZeroSARAHFW(StochasticFrankWolfe):
     counts = "T iterations: SFO n + 2b(T-1), LO T"
     requires = frozenset({"table", "lo"})
     schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"table_weight"}
-    guarantee = gap_guarantee()
 
     table_weight: float = positive(MISSING, "lambda, weight of the table's mean", upper=1.0)
 
@@ -206,7 +203,6 @@ class StormFW(StochasticFrankWolfe):
     counts = "T iterations: SFO b0 + 2b(T-1), LO T; b0 = b without snapshot"
     requires = _BATCHES
     schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"alpha", "snapshot"}
-    guarantee = gap_guarantee()
 
     alpha: float = positive(MISSING, "alpha, weight of the newest gradient, in (0, 1]", upper=1.0)
     snapshot: int | None = integer(None, "b0, batch of the first estimate; b if not given")

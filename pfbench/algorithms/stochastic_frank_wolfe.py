@@ -29,6 +29,8 @@ from pfbench.estimators import SAGA, SG, SVRG
 class StochasticFrankWolfe(EstimatorAlgorithm):
     """Base class of Frank-Wolfe methods with a constant step along a gradient estimate."""
 
+    guarantee = gap_guarantee()
+
     output: str = parameter("uniform", "uniform (the source's), or last")
     iterations: int = integer(MISSING, "T")
     step: float = positive(MISSING, "gamma, in (0, 1]", upper=1.0)
@@ -59,7 +61,6 @@ class SFW(StochasticFrankWolfe):
     cites = ("reddi2016allerton",)
     counts = "T iterations: SFO bT, LO T"
     requires = frozenset({"batch", "lo"})
-    guarantee = gap_guarantee()
 
     @property
     def estimator(self) -> SG:
@@ -91,7 +92,6 @@ class SVFW(StochasticFrankWolfe):
     cites = ("reddi2016allerton",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO T"
     requires = frozenset({"gradient", "difference", "lo"})
-    guarantee = gap_guarantee()
 
     period: int = integer(MISSING, "m, iterations between full gradients")
 
@@ -127,7 +127,6 @@ class SAGAFW(StochasticFrankWolfe):
         "the proof of n^(1/3)/epsilon^2 bounds c_0 where it needs the sum of all c_t (shen2019 "
         "appendix 7.2), and contradicts the lower bound sqrt(n)/epsilon^2"
     )
-    guarantee = gap_guarantee()
 
     option: str = one_of_values(
         "repaired", "schedule's batch: repaired n^(2/3), claimed n^(1/3)", ("repaired", "claimed")

@@ -87,6 +87,10 @@ class IndexSampling:
         """Return the indices of `size` components, shape (size,); nothing is counted."""
         return rng.integers(self.n, size=size)
 
+    def difference(self: Any, sample: Any, x: Any, y: Any) -> Any:
+        """Return the mean of grad f_i(x) - grad f_i(y) over a sample."""
+        return self.batch(sample, x) - self.batch(sample, y)
+
 
 def index_array(value: Any, name: str = "a sample") -> Integers:
     """Return a vector of indices of any integer type as int64, shape (size,).

@@ -112,7 +112,7 @@ def resolve_spec_path(kind: str, text: str, paths: Mapping[str, Path]) -> Path:
     """
     path = paths.get(text, Path(text))
     if text not in paths and not path.exists() and path.suffix != ".toml":
-        raise unknown_name_error(kind, text, paths)
+        raise unknown_name_error(kind, text, [*paths, *map(str, Path().glob("*.toml"))])
     return path
 
 

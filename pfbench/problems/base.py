@@ -260,10 +260,6 @@ class FiniteSum(IndexSampling, ABC):
         pairs = zip(indices.tolist(), weights.tolist(), strict=True)
         return np.asarray(sum(weight * self.component(i, x) for i, weight in pairs))
 
-    def difference(self, sample: Indices, x: Any, y: Any) -> Gradient:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample."""
-        return self.batch(sample, x) - self.batch(sample, y)
-
     def hessian(self, s: Any) -> Hessian:
         """Return the Hessians of all components at s; the default implementation raises."""
         raise RefusedError(f"{self.name} offers no Hessians: define hessian(s).")

@@ -254,10 +254,6 @@ class FiniteSum(IndexSampling):
         """Return the unweighted mean of grad f_i(x) over a sample, shape (d,)."""
         return np.asarray(np.mean([self.component(i, x) for i in np.atleast_1d(sample)], axis=0))
 
-    def difference(self, sample: Any, x: Any, y: Any) -> Floats:
-        """Return the unweighted mean of grad f_i(x) - grad f_i(y) over a sample, shape (d,)."""
-        return self.batch(sample, x) - self.batch(sample, y)
-
     def gradient(self, x: Any) -> Floats:
         """Return the gradient of f at x, shape (d,)."""
         each = np.array([self.component(i, x) for i in range(self.n)])

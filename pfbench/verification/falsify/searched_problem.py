@@ -178,10 +178,6 @@ class SearchedProblem(IndexSampling):
         """Return the mean of the sampled component gradients at x, shape (d,)."""
         return _sample_mean(sample, lambda i: self.component(i, x))
 
-    def difference(self, sample: Any, x: Any, y: Any) -> Any:
-        """Return the sample mean of grad f_i(x) - grad f_i(y), shape (d,)."""
-        return self.batch(sample, x) - self.batch(sample, y)
-
     @cached_property
     def gradient_mapping_step(self) -> Any:
         """Step length of the gradient mapping, 1/(2 max(L_f, L_ms)), as of the measure."""

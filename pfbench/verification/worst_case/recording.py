@@ -272,10 +272,6 @@ class _SymbolicOracles(IndexSampling):
         """Return the mean of the sampled component gradients at x."""
         return _sample_mean(sample, self.n, lambda i: self.component(i, x))
 
-    def difference(self, sample: Indices, x: Any, y: Any) -> Any:
-        """Return the mean over a sample of grad f_i(x) - grad f_i(y)."""
-        return self.batch(sample, x) - self.batch(sample, y)
-
     def table(self, x: Any) -> "_Table":
         """Return a table of all component gradients at x."""
         return _Table(self, x)
