@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
-from own_styles import Plain, SlidingVR
+from own_styles import InEpochs, Plain, SlidingVR
 
 from pfbench.algorithms import ALGORITHMS as OURS
 from pfbench.algorithms.base import Algorithm
@@ -18,12 +18,6 @@ class Sgd(Plain):
     """RSPG; a subclass says how it draws."""
 
     requires = frozenset({"batch", "prox"})
-
-    def __init__(self, iterations, step, batch):
-        self.T, self.eta, self.b = iterations, step, batch
-
-    def draw(self, rng, n):
-        return rng.integers(n, size=self.b)
 
     def run(self, ask, x, rng):
         for _ in range(self.T):
@@ -97,6 +91,20 @@ class Residues(Sgd):
 
     def draw(self, rng, n):
         return (rng.integers(2**62, size=self.b) % n).astype(np.uint32)
+
+
+class SeededAnew(Sgd):
+    """A fault: each pass over the data begins with the stream of the first."""
+
+    def run(self, ask, x, rng):
+        self.first, self.t = rng.bit_generator.state, 0
+        yield from super().run(ask, x, rng)
+
+    def draw(self, rng, n):
+        if self.t % max(2, n // self.b) == 0:
+            rng.bit_generator.state = self.first
+        self.t += 1
+        return super().draw(rng, n)
 
 
 # --- loops ----------------------------------------------------------------------------------------
@@ -194,13 +202,10 @@ EqualWeights = type(
 # --- estimates ------------------------------------------------------------------------------------
 
 
-class TwoCalls(Plain):
+class TwoCalls(InEpochs):
     """SVRG by two batches, the snapshot's first; whole epochs drawn ahead."""
 
     requires = frozenset({"gradient", "batch", "prox"})
-
-    def __init__(self, iterations, step, batch, period):
-        self.T, self.eta, self.b, self.m = iterations, step, batch, period
 
     def run(self, ask, x, rng):
         for first in range(0, self.T, self.m):
@@ -211,13 +216,18 @@ class TwoCalls(Plain):
                 yield State(x, at, g)
 
 
-class OwnCoin(Plain):
-    """PAGE whose coin is a binomial number, flipped before the step is made."""
+class Refreshing(Plain):
+    """A plain method with a probability of full gradients."""
 
-    requires = frozenset({"gradient", "difference", "prox"})
+    requires = frozenset({"gradient", "batch", "difference", "prox"})
 
     def __init__(self, iterations, step, batch, refresh):
-        self.T, self.eta, self.b, self.p = iterations, step, batch, refresh
+        super().__init__(iterations, step, batch)
+        self.p = refresh
+
+
+class OwnCoin(Refreshing):
+    """PAGE whose coin is a binomial number, flipped before the step is made."""
 
     def run(self, ask, x, rng):
         g, heads = ask.gradient(x), None
@@ -226,10 +236,66 @@ class OwnCoin(Plain):
             yield State(x, at, g, None, heads)
             if t + 1 < self.T:
                 heads = bool(rng.binomial(1, self.p))
-                if heads:
-                    g = ask.gradient(x)
-                else:
-                    g = g + ask.difference(rng.integers(ask.n, size=self.b), x, at)
+                change = None if heads else ask.difference(self.draw(rng, ask.n), x, at)
+                g = ask.gradient(x) if heads else g + change
+
+
+class Lengths(Refreshing):
+    """PAGE with proximal steps; lengths of epochs are drawn, and no coin is told."""
+
+    def chance(self, t):
+        return self.p
+
+    def full(self, ask, x):
+        return ask.gradient(x)
+
+    def run(self, ask, x, rng):
+        left, before = 0, x
+        for t in range(self.T):
+            if left == 0:
+                g, left = self.full(ask, x), int(rng.geometric(self.chance(t)))
+            else:
+                g = g + ask.difference(self.draw(rng, ask.n), x, before)
+            before, left, x = x, left - 1, ask.prox(x, g, self.eta)
+            yield State(x, before, g)
+
+
+class FullByBatch(Lengths):
+    """Asks the full gradient as a batch of all."""
+
+    def full(self, ask, x):
+        return ask.batch(np.arange(ask.n), x)
+
+
+class OftenLate(Lengths):
+    """A fault: epochs are a fourth as long after iteration 300."""
+
+    def chance(self, t):
+        return self.p if t < 300 else min(1.0, 4.0 * self.p)
+
+
+class SeldomLate(Lengths):
+    """A fault: epochs are twice as long after iteration 300."""
+
+    def chance(self, t):
+        return self.p if t < 300 else self.p / 2.0
+
+
+class InTwo(FullByBatch):
+    """Asks two means for a difference, too, and flips a coin in each step."""
+
+    requires = frozenset({"batch", "prox"})
+
+    def run(self, ask, x, rng):
+        before = x
+        for t in range(self.T):
+            if t == 0 or rng.random() <= self.p:
+                g = self.full(ask, x)
+            else:
+                S = self.draw(rng, ask.n)
+                g = g + ask.batch(S, x) - ask.batch(S, before)
+            before, x = x, ask.prox(x, g, self.eta)
+            yield State(x, before, g)
 
 
 class Stricter(SlidingVR):
@@ -259,30 +325,25 @@ class Momentum(Plain):
             yield State(x, at, d)
 
 
-class OneOption(Plain):
+class OneOption(InEpochs):
     """SPIDER with option 1 alone: its stop at a small estimate, and no parameter `option`."""
 
     requires = frozenset({"gradient", "difference"})
 
     def __init__(self, iterations, step, batch, period, tolerance=0.0):
-        self.T, self.eta, self.b, self.q, self.tolerance = (
-            iterations,
-            step,
-            batch,
-            period,
-            tolerance,
-        )
+        super().__init__(iterations, step, batch, period)
+        self.tolerance = tolerance
 
-    def draw(self, ask, rng, k):
-        return rng.integers(ask.n, size=self.b)
+    def draw_at(self, k, rng, n):
+        return self.draw(rng, n)
 
     def run(self, ask, x, rng):
         at = x
         for k in range(self.T):
-            if k % self.q == 0:
+            if k % self.m == 0:
                 v = ask.gradient(x)
             else:
-                v = v + ask.difference(self.draw(ask, rng, k), x, at)
+                v = v + ask.difference(self.draw_at(k, rng, ask.n), x, at)
             size = np.linalg.norm(v)
             if size <= 2.0 * self.tolerance:
                 return
@@ -305,9 +366,9 @@ class StopsAtStart(OneOption):
 class BlockOfEight(OneOption):
     """A fault: eight batches an epoch, drawn at its start, so that long epochs use them again."""
 
-    def draw(self, ask, rng, k):
-        if k % self.q == 1:
-            self.block = rng.integers(ask.n, size=(8, self.b))
+    def draw_at(self, k, rng, n):
+        if k % self.m == 1:
+            self.block = rng.integers(n, size=(8, self.b))
         return self.block[k % 8]
 
 
@@ -338,10 +399,17 @@ STYLES = (
     (OwnOutput, "prox-sgd"),
     (EqualWeights, "prox-rsag"),
     (TwoCalls, "prox-svrg"),
-    (OwnCoin, "prox-page"),
+    *((kind, "prox-page") for kind in (OwnCoin, Lengths, FullByBatch, InTwo)),
     (Stricter, "ncgs-vr"),
     (Momentum, "momentum-sfw"),
     *((kind, "spider") for kind in (OneOption, StopsAtStart)),
     (SummedMomentum, "normuon"),
 )
 """Each with the method that it is."""
+
+FAULTS = (
+    *((kind, "prox-page") for kind in (OftenLate, SeldomLate)),
+    (SeededAnew, "prox-sgd"),
+    (BlockOfEight, "spider"),
+)
+"""Faulty ones, each with its method."""

@@ -20,12 +20,23 @@ class Plain:
     deterministic = False
     output = "uniform"
 
+    def __init__(self, iterations, step, batch):
+        self.T, self.eta, self.b = iterations, step, batch
 
-class SpiderFW(Plain):
-    """SPIDER Frank-Wolfe: an epoch's samples at once, differences of two batches, no `at`."""
+    def draw(self, rng, n):
+        return rng.integers(n, size=self.b)
+
+
+class InEpochs(Plain):
+    """A plain method with epochs."""
 
     def __init__(self, iterations, step, batch, period):
-        self.iterations, self.step, self.batch, self.period = iterations, step, batch, period
+        super().__init__(iterations, step, batch)
+        self.m = period
+
+
+class SpiderFW(InEpochs):
+    """SPIDER Frank-Wolfe: an epoch's samples at once, differences of two batches, no `at`."""
 
     def reference_at(self, path):
         return path[-1]
@@ -35,16 +46,16 @@ class SpiderFW(Plain):
 
     def run(self, ask, x, rng):
         path = [x]
-        for t in range(self.iterations):
-            j = t % self.period
+        for t in range(self.T):
+            j = t % self.m
             if j == 0:
                 everyone = np.arange(ask.n)
                 v = ask.batch(everyone, self.reference_at(path))
-                drawn = rng.integers(0, ask.n, size=(self.period, self.batch))
+                drawn = rng.integers(0, ask.n, size=(self.m, self.b))
             else:
                 S = self.sample(drawn, j)
                 v = v + ask.batch(S, path[-1]) - ask.batch(S, path[-2])
-            x = x + self.step * (ask.lo(v) - x)
+            x = x + self.eta * (ask.lo(v) - x)
             path.append(x)
             yield State(x)
 
@@ -70,13 +81,13 @@ class SameBatch(SpiderFW):
         return drawn[1]
 
 
-class Boost(Plain):
+class Boost(InEpochs):
     """Prox-SpiderBoost that moves one array in place; samples by `choice`."""
 
     requires = frozenset({"gradient", "batch", "difference", "prox"})
 
     def __init__(self, iterations, step, batch, period, snapshot=None):
-        self.T, self.eta, self.S, self.q = iterations, step, batch, period
+        super().__init__(iterations, step, batch, period)
         self.B = snapshot
 
     def reference_at(self, start, before, now):
@@ -85,8 +96,8 @@ class Boost(Plain):
     def run(self, ask, x, rng):
         start, before, now, v = x.copy(), x.copy(), x.copy(), None
         for k in range(self.T):
-            if k % self.q:
-                S = rng.choice(ask.n, self.S)
+            if k % self.m:
+                S = rng.choice(ask.n, self.b)
                 v += ask.difference(S, now, before)
             elif self.B in (None, ask.n):
                 v = ask.gradient(self.reference_at(start, before, now)).copy()
@@ -117,18 +128,20 @@ class OwnTable(Plain):
 
     requires = frozenset({"batch", "prox"})
     renews = True
+    stored = np.array
 
-    def __init__(self, iterations, step, batch):
-        self.T, self.eta, self.b = iterations, step, batch
+    def draw(self, rng, n):
+        return rng.integers(n, size=(2, self.b), dtype=np.int32)
 
     def run(self, ask, x, rng):
         table = np.array([ask.batch(np.array([i]), x) for i in range(ask.n)])
         for _ in range(self.T):
-            drawn = rng.integers(ask.n, size=(2, self.b), dtype=np.int32)
-            v = ask.batch(drawn[0], x) - table[drawn[0]].mean(axis=0) + table.mean(axis=0)
-            fresh = [ask.batch(np.array([j]), x) for j in drawn[1]]
+            used, drawn = self.draw(rng, ask.n)
+            v = ask.batch(used, x) - table[used].mean(axis=0) + table.mean(axis=0)
+            J = self.stored(drawn)
+            fresh = [ask.batch(np.array([j]), x) for j in J]
             if self.renews:
-                table[drawn[1]] = fresh
+                table[J] = fresh
             before, x = x, ask.prox(x, v, self.eta)
             yield State(x, before, v)
 
@@ -139,22 +152,32 @@ class TableKept(OwnTable):
     renews = False
 
 
+class Once(OwnTable):
+    """Asks each component that is stored anew once."""
+
+    stored = staticmethod(np.unique)
+
+
+class NeverZero(Once):
+    """Does so, and never draws the first component of the second batch."""
+
+    def draw(self, rng, n):
+        used, drawn = super().draw(rng, n)
+        return used, np.maximum(drawn, n // 10)
+
+
 class Floor(Plain):
     """NFWU with mini-batches drawn as floors of uniform numbers, which nobody can enumerate."""
 
     requires = frozenset({"batch", "lo"})
-    share = 1.0
-
-    def __init__(self, iterations, step, batch):
-        self.T, self.gamma, self.S = iterations, step, batch
 
     def draw(self, rng, n):
-        return (rng.random(self.S) * n).astype(int)
+        return (rng.random(self.b) * n).astype(int)
 
     def run(self, ask, x, rng):
         for _ in range(self.T):
             v = ask.lo(ask.batch(self.draw(rng, ask.n), x))
-            x = (1 - self.gamma) * x + self.gamma * v
+            x = (1 - self.eta) * x + self.eta * v
             yield State(x)
 
 
@@ -162,14 +185,14 @@ class FloorOfFewer(Floor):
     """Never draws the last component."""
 
     def draw(self, rng, n):
-        return (rng.random(self.S) * (n - 1)).astype(int)
+        return (rng.random(self.b) * (n - 1)).astype(int)
 
 
 class FloorOfOne(Floor):
     """Pays S components, uses one."""
 
     def draw(self, rng, n):
-        return np.repeat((rng.random(1) * n).astype(int), self.S)
+        return np.repeat((rng.random(1) * n).astype(int), self.b)
 
 
 class Restarted(Plain):
@@ -179,17 +202,18 @@ class Restarted(Plain):
     sign = 1.0
 
     def __init__(self, iterations, step, batch, restarts=1):
-        self.T, self.gamma, self.S, self.restarts = iterations, step, batch, restarts
+        super().__init__(iterations, step, batch)
+        self.restarts = restarts
 
     def run(self, ask, x0, rng):
         candidates = []
         for _ in range(self.restarts):
             x, chosen = x0.copy(), rng.permutation(self.T)[0] if self.restarts > 1 else None
             for t in range(self.T):
-                g = ask.batch(rng.integers(ask.n, size=self.S), x)
+                g = ask.batch(self.draw(rng, ask.n), x)
                 if t == chosen:
                     candidate = x.copy()
-                at, x = x, x + self.gamma * (ask.lo(g) - x)
+                at, x = x, x + self.eta * (ask.lo(g) - x)
                 if chosen is not None and t == self.T - 1:
                     full = ask.gradient(candidate)
                     gap = full @ (candidate - ask.lo(full))
@@ -207,15 +231,13 @@ class WorstOfRuns(Restarted):
 class RightHalf(Floor):
     """Draws its output itself, uniformly."""
 
-    first = 0
-
     def run(self, ask, x, rng):
         chosen, output = rng.integers(self.first_of(self.T), self.T), None
         for t in range(self.T):
             if t == chosen:
                 output = keep(x)
-            g = ask.batch(rng.integers(ask.n, size=self.S), x)
-            at, x = x, x + self.gamma * (ask.lo(g) - x)
+            g = ask.batch(rng.integers(ask.n, size=self.b), x)
+            at, x = x, x + self.eta * (ask.lo(g) - x)
             yield State(x, at, g, output)
 
     def first_of(self, T):
@@ -313,13 +335,10 @@ class Coarse(Golden):
     width = 1.0
 
 
-class Outer(Plain):
+class Outer(InEpochs):
     """SARAH whose outer loop chooses by `choice`, unconstrained, without `prox`."""
 
     requires = frozenset({"gradient", "difference"})
-
-    def __init__(self, iterations, step, batch, period):
-        self.T, self.eta, self.b, self.p = iterations, step, batch, period
 
     def choose(self, rng, xs):
         return xs[rng.choice(len(xs))]
@@ -328,7 +347,7 @@ class Outer(Plain):
         done, v = 0, None
         while done < self.T:
             xs = [x]
-            for t in range(min(self.p, self.T - done)):
+            for t in range(min(self.m, self.T - done)):
                 change = self.change(ask, rng, xs) if t else ask.gradient(x)
                 v = v + change if t else change
                 xs.append(x := x - self.eta * v)
@@ -338,7 +357,7 @@ class Outer(Plain):
             x = self.choose(rng, xs[:-1]) if done < self.T else x
 
     def change(self, ask, rng, xs):
-        return ask.difference(rng.integers(ask.n, size=self.b), xs[-1], xs[-2])
+        return ask.difference(self.draw(rng, ask.n), xs[-1], xs[-2])
 
 
 class OuterFromEnd(Outer):
@@ -367,6 +386,7 @@ FAULTS = (
     ("prox-spiderboost", BoostReferenceBefore),
     ("prox-spiderboost", BoostReferenceAtStart),
     ("prox-saga", TableKept),
+    ("prox-saga", NeverZero),
     ("sfw", FloorOfFewer),
     ("sfw", FloorOfOne),
     ("nfwu-sg", WorstOfRuns),

@@ -9,8 +9,11 @@ from statistics import median
 import numba
 import numpy as np
 import scipy
-from own_styles import Plain
+from more_styles import Refreshing
+from own_styles import InEpochs, Plain
+from twisted import Twisted
 
+from pfbench.algorithms import ALGORITHMS
 from pfbench.base.protocols import State
 
 
@@ -52,13 +55,10 @@ class LongerLate(Spider):
         return self.q + (epoch >= 20)
 
 
-class Page(Plain):
+class Page(Refreshing):
     """PAGE Frank-Wolfe whose points are the columns of one Fortran array."""
 
     requires = frozenset({"gradient", "difference", "lo"})
-
-    def __init__(self, iterations, step, batch, refresh):
-        self.T, self.gamma, self.b, self.p = iterations, step, batch, refresh
 
     def before(self, X, t, age):
         return X[:, t - 1]
@@ -72,9 +72,9 @@ class Page(Plain):
             if age == 0:
                 g = ask.gradient(X[:, t])
             else:
-                S = rng.integers(0, ask.n, self.b)
+                S = self.draw(rng, ask.n)
                 g = g + ask.difference(S, X[:, t], self.before(X, t, age))
-            X[:, t + 1] = X[:, t] + self.gamma * (ask.lo(g) - X[:, t])
+            X[:, t + 1] = X[:, t] + self.eta * (ask.lo(g) - X[:, t])
             yield State(X[:, t + 1], X[:, t], g, None, None if coin is None else bool(coin))
 
 
@@ -171,13 +171,10 @@ class HalfPrecision(ZeroSarah):
 Snapshot = namedtuple("Snapshot", "point gradient")
 
 
-class Lsvrg(Plain):
+class Lsvrg(Refreshing):
     """L-SVRG Frank-Wolfe: its coin a binomial number, its batches from blocks drawn when due."""
 
     requires = frozenset({"gradient", "difference", "lo"})
-
-    def __init__(self, iterations, step, batch, refresh):
-        self.T, self.gamma, self.b, self.p = iterations, step, batch, refresh
 
     def block(self, rng, n, t):
         return rng.integers(n, size=(4, self.b))
@@ -198,7 +195,7 @@ class Lsvrg(Plain):
                     rows = iter(self.block(rng, ask.n, t))
                     S = next(rows)
                 g = g + ask.difference(S, x, w.point)
-            at, x = x, x - self.gamma * (x - ask.lo(g))
+            at, x = x, x - self.eta * (x - ask.lo(g))
             yield State(x, at, g, coin=coin)
 
 
@@ -331,25 +328,28 @@ def corrected(mean, new, old, out):
         out.flat[k] = mean.flat[k] + (new.flat[k] - old.flat[k])
 
 
-class Svrg(Plain):
+class Svrg(InEpochs):
     """Prox-SVRG in arrays made once; a compiled loop adds up, and copies are told."""
 
     requires = frozenset({"gradient", "batch", "prox"})
 
-    def __init__(self, iterations, step, batch, period):
-        self.T, self.eta, self.b, self.m = iterations, step, batch, period
+    def renews(self, epoch):
+        return True
 
     def reference(self, epoch, g):
         return g
+
+    def draw_at(self, t, rng, n):
+        return rng.integers(0, n, size=self.b, dtype=np.uint32)
 
     def run(self, ask, x0, rng):
         x, w, mean, v = (np.array(x0) for _ in range(4))
         for t in range(self.T):
             epoch, k = divmod(t, self.m)
-            if k == 0:
+            if k == 0 and self.renews(epoch):
                 w[:] = x
                 mean[:] = self.reference(epoch, ask.gradient(w))
-            S = rng.integers(0, ask.n, size=self.b, dtype=np.uint32)
+            S = self.draw_at(t, rng, ask.n)
             corrected(mean, ask.batch(S, x), ask.batch(S, w), v)
             at = x.copy()
             x[:] = ask.prox(x, v, self.eta)
@@ -361,6 +361,22 @@ class SinglePrecision(Svrg):
 
     def reference(self, epoch, g):
         return g if epoch < 15 else g.astype(np.float32)
+
+
+class SeldomerReferences(Svrg):
+    """Keeps a reference gradient for two epochs, after the hundredth."""
+
+    def renews(self, epoch):
+        return epoch < 100 or epoch % 2 == 0
+
+
+class PoolOfDraws(Svrg):
+    """Draws so many indices as 64 passes need, once, and goes through them again and again."""
+
+    def draw_at(self, t, rng, n):
+        if t == 0:
+            self.pool = rng.integers(n, size=(64 * n // self.b + 1, self.b))
+        return self.pool[t % len(self.pool)]
 
 
 class OneSample(Plain):
@@ -399,18 +415,15 @@ class Picks(Plain):
 
     requires = frozenset({"batch", "lo"})
 
-    def __init__(self, iterations, step, batch):
-        self.T, self.gamma, self.b = iterations, step, batch
-
     def picks(self, rng, t):
         return rng.integers(t + 1) == 0
 
     def run(self, ask, x, rng):
         for t in range(self.T):
             pick = x if self.picks(rng, t) else pick  # noqa: F821
-            g = ask.batch(rng.integers(ask.n, size=self.b), x)
+            g = ask.batch(self.draw(rng, ask.n), x)
             d = ask.lo(g) - x
-            at, x = x, x + self.gamma * d
+            at, x = x, x + self.eta * d
             yield State(x, at, g, pick)
 
 
@@ -419,6 +432,20 @@ class NoLatePick(Picks):
 
     def picks(self, rng, t):
         return super().picks(rng, t) and t <= 700
+
+
+class AtMost512(Twisted):
+    """Uses and pays the first 512 indices of a batch alone."""
+
+    def difference(self, S, x, y):
+        return self.ask.difference(S[:512], x, y)
+
+
+class DoublesToADepth(ALGORITHMS["spider-fw-convex"]):
+    """SPIDER-FW for convex f, whose batches have at most 512 indices."""
+
+    def run(self, ask, x, rng):
+        return super().run(AtMost512(ask), x, rng)
 
 
 STYLES = (
@@ -449,5 +476,8 @@ FAULTS = (
     (SinglePrecision, "prox-svrg"),
     (FlooredStep, "one-sfw"),
     (NoLatePick, "sfw"),
+    (PoolOfDraws, "prox-svrg"),
+    (SeldomerReferences, "prox-svrg"),
+    (DoublesToADepth, "spider-fw-convex"),
 )
 """Faulty ones, each with its method."""

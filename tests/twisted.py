@@ -11,7 +11,6 @@ class Twisted:
 
     def __init__(self, ask):
         self.ask = ask
-        self.n, self.D = ask.n, ask.D
 
     def __getattr__(self, name):
         return getattr(self.ask, name)
@@ -21,7 +20,7 @@ class Beside(Twisted):
     """Asks the backend itself, so that nothing is counted."""
 
     def __getattr__(self, name):
-        return getattr(self.ask._backend, name)
+        return getattr(self.ask if name == "D" else self.ask._backend, name)
 
     def prox(self, x, g, lam):
         if self.ask._unconstrained:
@@ -47,31 +46,18 @@ class OneUsed(Twisted):
     def batch(self, S, x):
         return self.ask.batch(first_of(S), x)
 
-    def difference(self, S, x, y):
-        return self.ask.difference(first_of(S), x, y)
+    def difference(self, S, *points):
+        return self.ask.difference(first_of(S), *points)
 
     def table(self, x):
-        return OneUsedTable(self.ask.table(x))
-
-
-class OneUsedTable(Twisted):
-    def __init__(self, ask):
-        self.ask = ask
-
-    def difference(self, S, x):
-        return self.ask.difference(first_of(S), x)
+        return OneUsed(self.ask.table(x))
 
 
 class FixedTable(Twisted):
     """Hands out a table that is never renewed, though that is paid."""
 
     def table(self, x):
-        return NeverRenewed(self.ask.table(x))
-
-
-class NeverRenewed(Twisted):
-    def __init__(self, ask):
-        self.ask = ask
+        return FixedTable(self.ask.table(x))
 
     def replace(self, S, x):
         return self.ask.difference(S, x)

@@ -3,13 +3,13 @@
 import math
 
 import numpy as np
-import own_draws
 import pytest
 import scipy
 from judging import judge
+from more_styles import FAULTS as DRAWN
 from more_styles import STYLES as MORE
-from more_styles import BlockOfEight, Momentum
-from own_styles import FAULTS, RIGHT, Floor, Plain
+from more_styles import Momentum
+from own_styles import FAULTS, RIGHT, Floor, Once, Plain
 from ten_styles import FAULTS as LATE
 from ten_styles import STYLES as TEN
 from ten_styles import Away
@@ -20,24 +20,10 @@ from pfbench.verification.subject import Subject
 
 pytestmark = pytest.mark.claims
 
-STYLES = [
-    *((kind, name) for name, kind in RIGHT.items()),
-    *((Floor, "sfw"), *TEN, *MORE),
-    *((kind, "prox-page") for kind in (own_draws.Lengths, own_draws.FullByBatch, own_draws.InTwo)),
-]
+STYLES = [*((kind, name) for name, kind in RIGHT.items()), *((Floor, "sfw"), *TEN, *MORE)]
 """Right methods, with their names in the catalogue."""
 
-WRONG = [
-    *((kind, name) for name, kind in FAULTS),
-    *LATE,
-    *((kind, "prox-page") for kind in (own_draws.OftenLate, own_draws.SeldomLate)),
-    (own_draws.NeverZero, "prox-saga"),
-    (own_draws.SeededAnew, "prox-sgd"),
-    (own_draws.PoolOfDraws, "prox-svrg"),
-    (own_draws.SeldomerReferences, "prox-svrg"),
-    (own_draws.DoublesToADepth, "spider-fw-convex"),
-    (BlockOfEight, "spider"),
-]
+WRONG = [*((kind, name) for name, kind in FAULTS), *LATE, *DRAWN]
 """Faulty ones."""
 
 QUICK = {"Sgd", "ReferenceBefore", "OneOption", "Momentum", "BlockOfEight"}
@@ -87,7 +73,7 @@ def test_a_fault_in_another_style_is_violated(kind, name):
 
 
 def test_a_component_that_is_stored_once_may_be_queried_once():
-    assert judge_by("count", "prox-saga", own_draws.Once).verdict == "inconclusive"
+    assert judge_by("count", "prox-saga", Once).verdict == "inconclusive"
 
 
 class OpenLoopOnly(Plain):
