@@ -111,7 +111,10 @@ def checked_elsewhere(path, folder, *more):
     assert found["runs"][0] == found["runs"][1]
     assert found["off"] == found["unreached"] == []
     all_runs = found["runs"][0] + found["new"]
-    assert f"{all_runs} of these {all_runs} runs were counted and measured by" in found["text"]
+    assert (
+        f"{all_runs} of these {all_runs} runs were counted and measured by processes"
+        in found["text"]
+    )
     return found
 
 

@@ -26,6 +26,8 @@ CONVEX_ONLY = {
 """Their papers have convex theory only."""
 
 EPOCH = {"iterations": 4, "batch": 3, "period": 2, "step": 0.01}
+STEPS = {name: EPOCH[name] for name in ("iterations", "batch", "step")}
+SLIDING = {"period": 2, "smoothness": 1.0, "curvature": 0.1, "delta": 1.0}
 
 
 def test_algorithms_assume_what_baselines_section_18_and_theory_say():
@@ -103,23 +105,17 @@ class Untouched:
         raise AssertionError(f"{name} was asked before the refusal")
 
 
-REFUSED = {
-    "cgs": ("cgs", {}, lambda: tiny_logistic(), "restricted strong convexity"),
-    "storc": ("storc", {}, lambda: tiny_logistic(), "restricted strong convexity"),
-    "rsag": ("prox-rsag", {}, lambda: model("quadratic", "penalty"), "bounded domain"),
-    "named": (
-        "prox-rsag",
-        {"schedule": "theory"},
-        lambda: model("quadratic", "penalty"),
-        "bounded domain",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_the_theorems_schedule_is_refused_where_its_assumption_is_not_known(case):
-    name, given, build, assumption = REFUSED[case]
-    problem = build()
+@pytest.mark.parametrize(
+    ("name", "given", "assumption"),
+    [
+        *((name, {}, "restricted strong convexity") for name in ("cgs", "storc")),
+        *(("prox-rsag", given, "bounded domain") for given in ({}, {"schedule": "theory"})),
+    ],
+)
+def test_the_theorems_schedule_is_refused_where_its_assumption_is_not_known(
+    name, given, assumption
+):
+    problem = model("quadratic", "penalty") if name == "prox-rsag" else tiny_logistic()
     with pytest.raises(RefusedError) as error:
         solve(Untouched(problem), algorithm(name, epsilon=0.1, **given))
     remedy = "give the method's parameters explicitly"
@@ -149,15 +145,10 @@ def test_the_practical_schedule_may_lack_it():
 EXPLICIT = [
     ("asvrg", "none", EPOCH, ("convex",)),
     ("prox-katyusha-ns", "penalty", EPOCH, ("convex",)),
-    ("prox-rsag", "penalty", {"iterations": 4, "batch": 3, "step": 0.01}, ("bounded domain",)),
-    ("prox-rsag", "set", {"iterations": 4, "batch": 3, "step": 0.01}, ()),
-    ("rsag", "none", {"iterations": 4, "batch": 3, "step": 0.01}, ()),
-    (
-        "cgs",
-        "set",
-        {"period": 2, "smoothness": 1.0, "curvature": 0.1, "delta": 1.0},
-        ("restricted strong convexity",),
-    ),
+    ("prox-rsag", "penalty", STEPS, ("bounded domain",)),
+    ("prox-rsag", "set", STEPS, ()),
+    ("rsag", "none", STEPS, ()),
+    ("cgs", "set", SLIDING, ("restricted strong convexity",)),
     ("prox-svrg", "penalty", EPOCH, ()),
 ]
 
@@ -205,7 +196,7 @@ def test_what_a_choice_asks_for_is_what_it_resolves_to():
         {"epsilon": 0.1, "schedule": "practical"},
         {"epsilon": 0.1, "smoothness": 2.0},
         {"epsilon": 0.1, "smoothness": 2.0, "schedule": "explicit"},
-        {"period": 2, "smoothness": 1.0, "curvature": 0.1, "delta": 1.0, "batch": 3},
+        {**SLIDING, "batch": 3},
     ):
         chosen = algorithm("storc", **given)
         assert chosen.resolve(constants)[1] == chosen.schedule
