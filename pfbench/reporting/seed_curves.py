@@ -15,7 +15,7 @@ from pfbench.base.status import Status
 from pfbench.reporting.wording import MISSING_MARK, format_significant
 from pfbench.runs.loop.run import COMPLETED, Run, Stop
 from pfbench.runs.loop.trace import TraceRows, rows_from_columns
-from pfbench.runs.storage.serialization import StoredTrace
+from pfbench.runs.storage.serialization import StoredTrace, split_words
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -332,8 +332,7 @@ def join_rows(traces: Iterable[StoredTrace]) -> Iterator[Rows]:
     """Yield the rows of traces; those of neighbours with equal columns are parts of one array."""
     for _, equal in groupby(traces, key=attrgetter("names")):
         words = [trace.words for trace in equal]
-        stack = StoredTrace((), np.concatenate(words, axis=1))
-        rows = rows_from_columns(stack.integers, stack.floats)
+        rows = rows_from_columns(*split_words(np.concatenate(words, axis=1)))
         ends = np.cumsum([0, *(each.shape[1] for each in words)]).tolist()
         yield from (rows[start:end] for start, end in pairwise(ends))
 

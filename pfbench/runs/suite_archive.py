@@ -13,7 +13,7 @@ names. ``tools/suite_archive.py`` writes the file.
 
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,11 @@ from pfbench.runs.storage.field_types import check_metadata_types, count, list_t
 from pfbench.runs.storage.serialization import (
     INTEGERS,
     StoredRun,
-    StoredTrace,
+    Words,
+    add_missing_columns,
     decode_json,
     make_run,
-    trace_with_all_columns,
+    split_words,
 )
 
 SCHEMA = 2
@@ -113,19 +114,18 @@ def _parse(data: bytes) -> SuiteArchive:
         environment = obj["environments"][run["environment"]]
         plan = PlannedRun.from_json(run["notes"]["plan"])
         check_metadata_types("run", {**run, "environment": environment})
-        trace = tables[run["table"]]
+        names, words = tables[run["table"]]
         start = starts[run["table"]]
         end = starts[run["table"]] = start + run["rows"]
-        if end > trace.words.shape[1]:
+        if end > words.shape[1]:
             raise DamagedFileError("truncated", "the tables have fewer rows than the runs")
-        rows = rows_from_columns(trace.integers[:, start:end], trace.floats[:, start:end])
-        restored = make_run(run["run"], trace.names, rows)
+        restored = make_run(run["run"], names, rows_from_columns(*split_words(words[:, start:end])))
         runs[plan] = StoredRun(str(run["key"]), restored, environment, run["notes"])
     return SuiteArchive(runs, obj["made"])
 
 
-def _read_tables(shapes: Any, body: bytes) -> Iterator[StoredTrace]:
-    """Yield each table of a suite archive: the traces of its runs, one after the other."""
+def _read_tables(shapes: Any, body: bytes) -> Iterator[tuple[Sequence[str], Words]]:
+    """Yield columns and words of each table: the traces of its runs, one after the other."""
     if not list_type(table)(shapes):
         raise DamagedFileError("incomplete", "the field tables is no list of tables")
     start = 0
@@ -141,7 +141,7 @@ def _read_tables(shapes: Any, body: bytes) -> Iterator[StoredTrace]:
         words = little.reshape(len(names), rows).astype(np.int64, copy=False)
         integers = words[: sum(name in INTEGERS for name in names)]
         np.cumsum(integers, axis=1, out=integers)
-        yield trace_with_all_columns(names, words)
+        yield add_missing_columns(names, words)
         start = end
     if start != len(body):
         raise DamagedFileError("unreadable", "data follow the tables")

@@ -8,10 +8,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from itertools import chain, product, starmap
+from itertools import chain, product
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -20,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import COUNTED
-from pfbench.base.errors import InputError, StorageError
+from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_spreadsheet
-from pfbench.base.files import require_pyarrow
+from pfbench.base.files import as_storage_errors, require_pyarrow
 from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.planning.plan import PlannedRun, portable_identity
@@ -30,7 +29,7 @@ from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import StudySetting
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.entry_list import Row
-from pfbench.runs.storage.serialization import INTEGERS, StoredTrace, decode_metadata
+from pfbench.runs.storage.serialization import INTEGERS, StoredTrace, decode_metadata, split_words
 from pfbench.runs.storage.store import Store
 
 RUN_COLUMNS = (
@@ -41,7 +40,7 @@ RUN_COLUMNS = (
 """Columns of ``runs.csv``, before one ``final_NAME`` for each measure at the output; `parameters`,
 `unmet` and `environment` are JSON."""
 
-_AT_ONCE, _FORMATTED = 10_000, 1000  # rows that are written, or formatted, together
+_AT_ONCE, _BUFFER = 10_000, 2**20  # rows, or bytes, that are written together
 _QUOTED = re.compile(r'[",\r\n]')
 _NO_COUNTS = dict.fromkeys(COUNTED, 0)
 _BENCHOPT = {"iteration": "stop_val", "seconds": "time", "objective": "objective_value"}
@@ -108,7 +107,7 @@ def _find_naming(
 
 
 _TraceForm = tuple[Sequence[str], Sequence[int]]
-"""Pieces of a template of lines, which the key of a run joins; and the columns that fill it."""
+"""Pieces of a template of lines, which key and iteration join; and the columns that fill it."""
 
 
 @dataclass(frozen=True)
@@ -170,48 +169,43 @@ class Export:
         spreadsheet would evaluate is quoted, and control characters are escaped; see
         `pfbench.base.escaping`. Both files are written again if a run adds columns.
         """
-        head, columns = dict.fromkeys(RUN_COLUMNS), dict.fromkeys(TRACE_COLUMNS)
-        for key, meta, trace in self.sample():
-            head |= dict.fromkeys(self._run_cells(key, meta))
-            columns |= dict.fromkeys(trace.names)
-        make_form = lru_cache(maxsize=64)(self._long_form if is_long else self._wide_form)
+        sample = [(meta["run"]["final"], trace.names) for _, meta, trace in self.sample()]
+        finals = dict.fromkeys(chain.from_iterable(names for names, _ in sample))
+        columns = dict.fromkeys(chain(TRACE_COLUMNS, *(names for _, names in sample)))
+        make_form = lru_cache(maxsize=64)(partial(self._trace_form, is_long=is_long))
         paths = [self.folder / "runs.csv", self.folder / "trace.csv"]
         written = -1
-        while written != len(head) + len(columns):
-            written = len(head) + len(columns)
-            with ExitStack() as stack:
-                runs, traces = (
-                    stack.enter_context(path.open("w", newline="", encoding="utf-8"))
-                    for path in paths
-                )
-                runs.write(self._csv_line(head))
+        while written != len(finals) + len(columns):
+            written = len(finals) + len(columns)
+            files = (path.open("w", _BUFFER, newline="", encoding="utf-8") for path in paths)
+            with next(files) as runs, next(files) as traces:
+                runs.write(self._csv_line((*RUN_COLUMNS, *map("final_{}".format, finals))))
                 trace_head = ("iteration", "column", "value") if is_long else columns
                 traces.write(self._csv_line(("key", *trace_head)))
                 for key, meta, trace in self.runs():
+                    final = meta["run"]["final"]
+                    finals |= dict.fromkeys(final)
+                    columns |= dict.fromkeys(trace.names)
                     cells = self._run_cells(key, meta)
-                    if not (cells.keys() <= head.keys() and columns.keys() >= {*trace.names}):
-                        head |= dict.fromkeys(cells)
-                        columns |= dict.fromkeys(trace.names)
-                    runs.write(self._csv_line(map(cells.get, head)))
+                    runs.write(self._csv_line((*cells, *map(final.get, finals))))
                     form = make_form(tuple(trace.names), tuple(columns))
                     traces.writelines(_format_trace(self._quote(key), trace, form))
         return paths
 
-    def _wide_form(self, names: tuple[str, ...], head: tuple[str, ...]) -> _TraceForm:
-        """Return the form of a line for each iterate of a trace with columns `names`."""
-        cells = [_placeholder(name) if name in names else "" for name in head]
-        return ["", f",{','.join(cells)}\n"], [names.index(name) for name in head if name in names]
+    def _trace_form(
+        self, names: tuple[str, ...], head: tuple[str, ...], *, is_long: bool
+    ) -> _TraceForm:
+        """Return the form of an iterate of a trace with columns `names`, except its iteration."""
+        cells = {name: "%d" if name in INTEGERS else "%s" for name in names[1:]}
+        if is_long:
+            titles = {name: self._quote(name).replace("%", "%%") for name in cells}
+            lines = [f",{titles[name]},{cells[name]}\n" for name in head if name in cells]
+        else:
+            lines = [f",{','.join(cells.get(name, '') for name in head[1:])}\n"]
+        return ["", *lines], [names.index(name) for name in head if name in cells]
 
-    def _long_form(self, names: tuple[str, ...], head: tuple[str, ...]) -> _TraceForm:
-        """Return the form of a line for each number of a trace with columns `names`."""
-        lines = [
-            f",%d,{self._quote(name).replace('%', '%%')},{_placeholder(name)}\n"
-            for name in names[1:]
-        ]
-        return ["", *lines], [*chain(*((0, index) for index in range(1, len(names))))]
-
-    def _run_cells(self, key: str, meta: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the cells of a run in ``runs.csv``, by column."""
+    def _run_cells(self, key: str, meta: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the cells of a run in `RUN_COLUMNS`."""
         run = meta["run"]
         line = _NO_COUNTS | run | run["counts"] | {"key": key}
         line |= _find_naming(run, meta.get("notes", {}), self.names)
@@ -220,8 +214,7 @@ class Export:
             "unmet": _as_json(run.get("unmet", [])),
             "environment": _as_json(meta["environment"]),
         }
-        final = {f"final_{name}": value for name, value in run["final"].items()}
-        return {name: line[name] for name in RUN_COLUMNS} | final
+        return tuple(map(line.__getitem__, RUN_COLUMNS))
 
     def _csv_line(self, values: Iterable[Any]) -> str:
         """Return a line of a CSV file; None is an empty cell."""
@@ -250,50 +243,52 @@ class Export:
         import pyarrow.parquet as pq
 
         path = self.folder / "benchopt_run_pfbench.parquet"
-        parts = chain.from_iterable(starmap(self._benchopt_columns, self.sample()))
-        names = dict.fromkeys(chain.from_iterable(parts))
+        sample = self._benchopt_parts(self.sample())
+        names = dict.fromkeys(chain.from_iterable(chain.from_iterable(sample)))
         written = -1
         while written != len(names):
             written = len(names)
             schema = pa.schema([(name, _benchopt_arrow_type(name)) for name in names])
             waiting, rows = list[Any](), 0
             with pq.ParquetWriter(path, schema) as writer:
-                for run in chain(self.runs(), [None]):
-                    if run is None or rows >= _AT_ONCE:
+                for part in chain(self._benchopt_parts(self.runs()), [None]):
+                    if part is None or rows >= _AT_ONCE:
                         writer.write_table(_benchopt_table(schema, waiting))
                         waiting, rows = [], 0
-                    if run is not None:
-                        waiting.append(self._benchopt_columns(*run))
-                        names |= dict.fromkeys(chain.from_iterable(waiting[-1]))
-                        rows += len(waiting[-1][1]["stop_val"])
+                    if part is not None:
+                        waiting.append(part)
+                        names |= dict.fromkeys(chain(*part))
+                        rows += len(part[1]["stop_val"])
         return [path]
 
-    def _benchopt_columns(
-        self, key: str, meta: Mapping[str, Any], trace: StoredTrace
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the fields of a run, and the columns of its trace, by benchopt's names."""
-        run, environment = meta["run"], meta["environment"]
-        problem, algorithm = map(_parse_selector, (run["problem"], run["algorithm"]))
-        fields = {
-            "objective_name": problem.name,
-            "obj_description": "",
-            "solver_name": run["algorithm"],
-            "solver_description": algorithm.name,
-            "dataset_name": run["problem"],
-            "idx_rep": run["seed"],
-            "sampling_strategy": "Iteration",
-            "base_seed": run["seed"],
-            **{f"p_dataset_{name}": str(value) for name, value in problem.parameters.items()},
-            **{f"p_solver_{name}": str(value) for name, value in run["parameters"].items()},
-            "status": run["status"],
-            "key": key,
-            **_find_naming(run, meta.get("notes", {}), self.names),
-            "version-numpy": environment.get("numpy", ""),
-            "version-scipy": environment.get("scipy", ""),
-            "env-OMP_NUM_THREADS": environment.get("threads", ""),
-        }
-        names = [_BENCHOPT.get(name, f"objective_{name}") for name in trace.names]
-        return fields, dict(zip(names, (*trace.integers, *trace.floats), strict=True))
+    def _benchopt_parts(
+        self, runs: Iterable[tuple[str, Mapping[str, Any], StoredTrace]]
+    ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """Yield the fields of each run with the columns of a block of its trace, as benchopt's."""
+        for key, meta, trace in runs:
+            run, environment = meta["run"], meta["environment"]
+            problem, algorithm = map(_parse_selector, (run["problem"], run["algorithm"]))
+            fields = {
+                "objective_name": problem.name,
+                "obj_description": "",
+                "solver_name": run["algorithm"],
+                "solver_description": algorithm.name,
+                "dataset_name": run["problem"],
+                "idx_rep": run["seed"],
+                "sampling_strategy": "Iteration",
+                "base_seed": run["seed"],
+                **{f"p_dataset_{name}": str(value) for name, value in problem.parameters.items()},
+                **{f"p_solver_{name}": str(value) for name, value in run["parameters"].items()},
+                "status": run["status"],
+                "key": key,
+                **_find_naming(run, meta.get("notes", {}), self.names),
+                "version-numpy": environment.get("numpy", ""),
+                "version-scipy": environment.get("scipy", ""),
+                "env-OMP_NUM_THREADS": environment.get("threads", ""),
+            }
+            names = [_BENCHOPT.get(name, f"objective_{name}") for name in trace.names]
+            for integers, floats in map(split_words, trace.blocks):
+                yield fields, dict(zip(names, (*integers, *floats), strict=True))
 
 
 FORMATS: Mapping[str, Callable[[Export], list[Path]]] = MappingProxyType(
@@ -338,17 +333,12 @@ def export(
     """
     if not rows:
         raise InputError("no stored run matches the options: there is nothing to export.")
-    try:
+    with as_storage_errors(f"the export to {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise InputError(f"the folder {folder} is not empty: choose another with -o.")
         selected = Export(store, sorted(rows, key=_sort_key), folder, names, raw)
         return FORMATS[form](selected), Counter(selected.omitted.values())
-    except OSError as error:
-        raise StorageError(
-            f"the export could not be written to {folder} ({error.strerror}): free some space, or "
-            "name another folder with -o."
-        ) from error
 
 
 def _format_trace(key: str, trace: StoredTrace, form: _TraceForm) -> Iterator[str]:
@@ -357,16 +347,11 @@ def _format_trace(key: str, trace: StoredTrace, form: _TraceForm) -> Iterator[st
     By hand: the module csv takes a minute for the traces of 100,000 runs.
     """
     pieces, picked = form
-    template = key.join(pieces)
-    for start in range(0, trace.integers.shape[1], _FORMATTED):
-        blocks = (block[:, start : start + _FORMATTED] for block in (trace.integers, trace.floats))
-        columns = [column for block in blocks for column in block.tolist()]
+    for integers, floats in map(split_words, trace.blocks):
+        columns = [*integers.tolist(), *floats.tolist()]
+        template = "".join([f"{key},{iteration}".join(pieces) for iteration in columns[0]])
         rows = zip(*map(columns.__getitem__, picked), strict=True)
-        yield template * len(columns[0]) % tuple(chain.from_iterable(rows))
-
-
-def _placeholder(name: str) -> str:
-    return "%d" if name in INTEGERS else "%s"
+        yield template % tuple(chain.from_iterable(rows))
 
 
 def _quote_csv(text: str) -> str:
@@ -375,7 +360,6 @@ def _quote_csv(text: str) -> str:
 
 
 _sort_key = attrgetter("algorithm", "problem", "seed", "key")
-
 
 _as_json = json.JSONEncoder(default=str).encode
 _parse_selector = lru_cache(maxsize=4096)(Selector.parse)

@@ -8,9 +8,9 @@ import json
 import re
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from math import isnan
@@ -18,7 +18,9 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.trace import rows_from_columns
@@ -27,6 +29,9 @@ from pfbench.runs.storage.field_types import check_required_fields, check_types,
 
 Columns = Mapping[str, "np.ndarray[Any, Any]"]
 """The columns of a trace by name, in order."""
+
+Words = npt.NDArray[np.int64]
+"""Numbers of a trace as 64-bit words, shape (columns, rows); the columns `INTEGERS` come first."""
 
 MOST_NUMBERS = 2**24
 """Maximum number of values in the trace of a run."""
@@ -42,7 +47,8 @@ LONGEST_REASON = 10_000
 
 _DEEPEST = 32
 _LEVEL = 3  # of compression: in two thirds of the time of 6, a thirtieth more bytes
-_PIECE = 2**22  # bytes that are decompressed together
+_LONG, _BLOCK = 2**22, 2**18  # bytes of a long trace, and of a block of it
+_FED = 2**15  # bytes that are decompressed together
 _MOST_SHARED = 2**16  # bytes of the metadata that a run shares with others
 _OWN = {
     *("seed", "status", "iterations", "stop_reason", "counts", "final", "seconds"),
@@ -66,23 +72,24 @@ class StoredRun:
 
 
 class StoredTrace(NamedTuple):
-    """Trace of a stored run: the names of its columns, and their numbers as 64-bit words.
+    """Trace of a stored run: the names of its columns, and their numbers.
 
-    The array `words` has shape (columns, rows). The columns `INTEGERS` come first.
+    Each of the `blocks` has the next rows; only a long trace has more than one.
     """
 
     names: Sequence[str]
-    words: "np.ndarray[Any, Any]"
+    blocks: Iterable[Words]
 
     @property
-    def integers(self) -> "np.ndarray[Any, Any]":
-        """Integer columns."""
-        return self.words[: len(INTEGERS)]
+    def words(self) -> Words:
+        """All numbers as one array."""
+        blocks = [*self.blocks]
+        return np.concatenate(blocks, axis=1) if len(blocks) > 1 else blocks[0]
 
-    @property
-    def floats(self) -> "np.ndarray[Any, Any]":
-        """Float columns."""
-        return self.words[len(INTEGERS) :].view(np.float64)
+
+def split_words(words: Words) -> tuple[Words, Floats]:
+    """Return the integer columns and the float columns of the numbers of a trace."""
+    return words[: len(INTEGERS)], words[len(INTEGERS) :].view(np.float64)
 
 
 class Record(NamedTuple):
@@ -330,7 +337,7 @@ def make_stored_run(
 
     The rows of the trace may be given, too.
     """
-    rows = rows_from_columns(trace.integers, trace.floats) if rows is None else rows
+    rows = rows_from_columns(*split_words(trace.words)) if rows is None else rows
     run = make_run(meta["run"], trace.names, rows)
     return StoredRun(key, run, meta["environment"], meta.get("notes", {}))
 
@@ -369,7 +376,9 @@ def decode_metadata(record: Record) -> tuple[dict[str, Any], StoredTrace]:
 
 def _decode_part(kind: str, packed: bytes, limit: int) -> tuple[dict[str, Any], bytes]:
     """Return a part of the metadata of an entry, in which fields may lack, and the other parts."""
-    data, rest = _unpack(packed, limit, "metadata")
+    unpacker = _Unpacker(packed)
+    data = unpacker.read(limit)
+    rest = unpacker.finish(limit, "metadata")
     meta = decode_json(data)
     if not isinstance(meta, dict):
         raise DamagedFileError("unreadable", f"its metadata are not those of a {kind}")
@@ -378,7 +387,7 @@ def _decode_part(kind: str, packed: bytes, limit: int) -> tuple[dict[str, Any], 
 
 
 _decode_shared_part = lru_cache(maxsize=128)(_decode_part)
-_NO_TRACE = StoredTrace((), np.empty((0, 0), np.int64))
+_NO_TRACE = StoredTrace((), (np.empty((0, 0), np.int64),))
 _COMPARED = ("problem", "algorithm", "seed", "status", "iterations")
 _listed_fields, _listed_columns = itemgetter(*_COMPARED), attrgetter(*_COMPARED)
 
@@ -387,35 +396,59 @@ def _read_trace(shape: Any, packed: bytes) -> StoredTrace:
     if not isinstance(shape, dict) or not count(shape.get("rows")):
         raise DamagedFileError("incomplete", "its field trace is missing or of a wrong type")
     rows = shape["rows"]
-    names, number = _check_columns(shape.get("columns"))
+    names, all_names = _check_columns(shape.get("columns"))
     if rows * len(names) > MOST_NUMBERS:
         raise DamagedFileError("too large", f"{rows:,} rows of {len(names):,} columns")
-    size = 8 * rows * len(names)
-    data, rest = _unpack(packed, size, "a trace")
-    if rest or len(data) != size:
-        raise DamagedFileError("truncated", f"{len(data) + len(rest):,} bytes of {size:,}")
-    words = np.frombuffer(data, "<i8").reshape(len(names), rows)
-    is_complete = number == len(TRACE_COLUMNS)
-    return StoredTrace(names, words) if is_complete else trace_with_all_columns(names, words)
+    at_once, size = _BLOCK // 8 // len(names), 8 * rows * len(names)
+    sizes = [8 * min(at_once, rows - start) for start in range(0, rows, at_once)]
+    unpacker, columns = _Unpacker(packed), list[_Unpacker]()
+    for _ in names if size > _LONG else ():
+        columns.append(unpacker.copy())
+        for part in sizes:
+            unpacker.read(part)
+    data = unpacker.read(size + 1 - unpacker.number)
+    rest = unpacker.finish(size, "a trace")
+    if rest or unpacker.number != size:
+        raise DamagedFileError("truncated", f"{unpacker.number + len(rest):,} bytes of {size:,}")
+    blocks: Iterable[Words] = _LongTrace(columns, sizes)
+    if not columns:
+        words = np.frombuffer(data, "<i8").reshape(len(names), rows)
+        blocks = [words[:, start : start + at_once] for start in range(0, rows or 1, at_once)]
+    if len(names) < len(all_names):
+        blocks = [add_missing_columns(names, words)[1] for words in blocks]
+    return StoredTrace(all_names, blocks)
 
 
-def trace_with_all_columns(names: Sequence[str], words: "np.ndarray[Any, Any]") -> StoredTrace:
-    """Return a trace with all columns, given the stored ones; counts that it lacks become 0.
+@dataclass(frozen=True)
+class _LongTrace:
+    """Blocks of a long trace, each of which is decompressed when it is read."""
+
+    columns: Sequence["_Unpacker"]
+    sizes: Sequence[int]
+
+    def __iter__(self) -> Iterator[Words]:
+        columns = [unpacker.copy() for unpacker in self.columns]
+        for size in self.sizes:
+            data = b"".join([unpacker.read(size) for unpacker in columns])
+            yield np.frombuffer(data, "<i8").reshape(len(columns), -1)
+
+
+def add_missing_columns(names: Sequence[str], words: Words) -> tuple[Sequence[str], Words]:
+    """Return all columns of a trace, given the stored ones; counts that it lacks become 0.
 
     Raises
     ------
     DamagedFileError
         If these are not the columns of a trace.
     """
-    names, number = _check_columns(names)
-    all_names = (*TRACE_COLUMNS, *names[number:])
+    names, all_names = _check_columns(names)
     complete = np.zeros((len(all_names), words.shape[1]), np.int64)
     complete[[all_names.index(name) for name in names]] = words
-    return StoredTrace(all_names, complete)
+    return all_names, complete
 
 
-def _check_columns(names: Any) -> tuple[tuple[str, ...], int]:
-    """Return the stored columns of a trace, and the number of those that precede its measures.
+def _check_columns(names: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the stored columns of a trace, and all its columns.
 
     Counts that are not stored are 0; all other columns before the measures are always stored.
     """
@@ -427,29 +460,50 @@ def _check_columns(names: Any) -> tuple[tuple[str, ...], int]:
 
 
 @lru_cache(maxsize=64)
-def _check_names(*names: str) -> tuple[tuple[str, ...], int] | None:
+def _check_names(*names: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     stored = tuple(name for name in TRACE_COLUMNS if name in names or name not in COUNTED)
     are_valid = len(set(names)) == len(names) and names[: len(stored)] == stored
-    return (names, len(stored)) if are_valid else None
+    return (names, (*TRACE_COLUMNS, *names[len(stored) :])) if are_valid else None
 
 
-def _unpack(data: bytes, limit: int, subject: str) -> tuple[bytearray, bytes]:
-    """Return decompressed data, and the bytes that follow; raise if it is longer than `limit`."""
-    unpacker, unpacked = zlib.decompressobj(), bytearray()
-    has_more = True
-    while has_more and len(unpacked) <= limit:
-        room = min(_PIECE, limit + 1 - len(unpacked))
-        try:
-            piece = unpacker.decompress(data, room)
-        except zlib.error as error:
-            raise DamagedFileError("unreadable", str(error)) from error
-        unpacked += piece
-        data, has_more = unpacker.unconsumed_tail, len(piece) == room
-    if len(unpacked) > limit:
-        raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
-    if not unpacker.eof:
-        raise DamagedFileError("truncated", f"{subject} does not end where it should")
-    return unpacked, unpacker.unused_data
+@dataclass(slots=True)
+class _Unpacker:
+    """Decompressor of bytes, which has read those before `start` and returned `number` bytes."""
+
+    packed: bytes
+    start: int = 0
+    number: int = 0
+    state: Any = field(default_factory=zlib.decompressobj)
+
+    def copy(self) -> "_Unpacker":
+        """Return a decompressor that continues from here."""
+        return replace(self, state=self.state.copy())
+
+    def read(self, size: int) -> bytearray:
+        """Return the next `size` bytes, or fewer if the data end before."""
+        unpacked = bytearray()
+        while (room := size - len(unpacked)) and not self.state.eof:
+            fed = self.state.unconsumed_tail
+            if not fed:
+                fed = self.packed[self.start : self.start + _FED]
+                self.start += len(fed)
+            try:
+                piece = self.state.decompress(fed, room)
+            except zlib.error as error:
+                raise DamagedFileError("unreadable", str(error)) from error
+            if not (fed or piece):
+                break
+            unpacked += piece
+        self.number += len(unpacked)
+        return unpacked
+
+    def finish(self, limit: int, subject: str) -> bytes:
+        """Return the bytes after the data; raise if these are incomplete, or exceed `limit`."""
+        if self.read(1) or self.number > limit:
+            raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
+        if not self.state.eof:
+            raise DamagedFileError("truncated", f"{subject} does not end where it should")
+        return b"".join((self.state.unused_data, self.packed[self.start :]))
 
 
 def decode_json(data: bytes | bytearray) -> Any:

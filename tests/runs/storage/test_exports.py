@@ -208,5 +208,5 @@ def test_a_damaged_run_is_left_out_and_stays(store, tmp_path):
 
 def test_a_file_where_the_folder_should_be(store, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="name another folder"):
+    with pytest.raises(StorageError, match="choose another folder"):
         export(store, listed(store), "csv-wide", tmp_path / "file")

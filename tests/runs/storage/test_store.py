@@ -188,6 +188,28 @@ def test_damage_is_reported_set_aside_and_counts_as_missing(store, caplog, name)
     assert store.get(KEY).run.rows == made_run().rows
 
 
+@pytest.fixture
+def in_blocks(monkeypatch):
+    """Traces of more than a row are long, and are read seven rows at a time."""
+    monkeypatch.setattr(serialization, "_LONG", 8 * 12)
+    monkeypatch.setattr(serialization, "_BLOCK", 8 * 12 * 7)
+    monkeypatch.setattr(serialization, "_FED", 5)
+
+
+def test_a_long_trace_is_read_in_blocks(store, in_blocks):
+    store.put(KEY, made_run(rows=200), ENVIRONMENT)
+    _, trace = serialization.decode_metadata(store.read("run", KEY))
+    for _ in range(2):
+        assert [block.shape for block in trace.blocks] == [(12, 7)] * 28 + [(12, 4)]
+    assert store.get(KEY).run.rows == made_run(rows=200).rows
+    test_a_count_that_a_store_lacks_reads_0(store)
+
+
+@pytest.mark.parametrize("name", ["trace", "cut trace", "no trace", "more trace", "bomb"])
+def test_damage_of_a_long_trace_is_reported(store, caplog, in_blocks, name):
+    test_damage_is_reported_set_aside_and_counts_as_missing(store, caplog, name)
+
+
 def test_what_another_process_has_mended_is_not_set_aside(store):
     store.put(KEY, made_run(), ENVIRONMENT)
     assert not store.quarantine("run", KEY, DamagedFileError("unreadable", ""))
