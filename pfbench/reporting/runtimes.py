@@ -228,7 +228,7 @@ def _draw_compact_counts(problem: int, runs: int, resamples: int) -> "np.ndarray
     """Return the resampling counts of one problem as an array of small integers."""
     rng = np.random.default_rng(np.random.SeedSequence((_SEED, problem)))
     multinomial = rng.multinomial(runs, np.full(runs, 1.0 / runs), resamples)
-    return multinomial.astype(np.min_scalar_type(runs))
+    return multinomial.astype(np.min_scalar_type(multinomial.max(initial=0)))
 
 
 def resample_ert(runtimes: Runtimes, resamples: Array) -> Array:
