@@ -177,13 +177,13 @@ def keep_ranking_rows(run: Run, targets: Sequence[Stop], limits: Sequence[Limits
     """
     firsts = (run.first_value(target.measure, target.target) for target in targets)
     needed = {first for first in firsts if first is not None}
-    traces = SeedTraces.from_runs([run])
-    for end in {len(run.rows), *(first_row_beyond_limits(run, limit) for limit in limits)}:
-        needed |= {end} if end < len(run.rows) else set()
-        for column in traces.numbers[:end].T:
-            recorded = np.flatnonzero(~np.isnan(column))
-            needed |= {int(index) for index in recorded[-1:]}
-    return replace(run, rows=[run.rows[index] for index in sorted(needed)], x=None)
+    number, indices = len(run.rows), np.arange(len(run.rows))[:, None]
+    is_missing = np.isnan(np.asarray(run.rows, dtype=float).reshape(number, len(run.columns)))
+    for end in {number, *(first_row_beyond_limits(run, limit) for limit in limits)}:
+        needed |= {end} if end < number else set()
+        last = np.where(is_missing[:end], -1, indices[:end]).max(axis=0, initial=-1)
+        needed |= {*last.tolist()}
+    return replace(run, rows=[run.rows[index] for index in sorted(needed - {-1})], x=None)
 
 
 def list_counted_kinds(results: StudyResults) -> list[str]:
