@@ -72,14 +72,12 @@ def compare_runs_with_reference(
     if values:
         cases = [make_case(comparison.method, values)]
     (seed,) = trial.seeds(1, "run")
-    is_first = True
     for case, algorithm in comparison.iterate_runnable_cases(cases):
         transcript = comparison.record(case, algorithm, seed)
         if transcript is None:
             continue
-        if is_first:
+        if not comparison.steps:
             comparison.check_seed_and_budget(case, algorithm)
-            is_first = False
         if comparison.violation:
             break
         outcome = comparison.compare_run(case, transcript)
@@ -320,8 +318,7 @@ class Comparison:
             return transcript
         if isinstance(error, (UncountedError, EndlessStepError)):
             failure = ClaimBroken if isinstance(error, UncountedError) else MethodFailed
-            words = f"{location}: {error} {how_to_repeat}"
-            raise failure(words) from error
+            raise failure(f"{location}: {error} {how_to_repeat}") from error
         words = f"{location}: the run raised {format_error_with_notes(error)} {how_to_repeat}"
         refused = f"{_format_kind(case.parameters)} (refused)"
         is_refusal = isinstance(error, REFUSALS) and not transcript.states
