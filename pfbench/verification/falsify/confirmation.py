@@ -21,13 +21,7 @@ import numpy as np
 import scipy.optimize
 
 from pfbench import points
-from pfbench.verification.falsify.exact_numbers import (
-    Digits,
-    Inexact,
-    Number,
-    RationalOrRoot,
-    as_float,
-)
+from pfbench.verification.falsify.exact_numbers import Digits, Inexact, Number, RationalOrRoot
 from pfbench.verification.falsify.genomes import Entry, list_number_positions
 from pfbench.verification.falsify.searched_problem import Skip, build_problem
 from pfbench.verification.falsify.statement import Ratio, SearchedStatement, list_statements
@@ -313,7 +307,8 @@ def _make_exact_modules(number: type[Number]) -> Mapping[str, ModuleType]:
         bend = 2 * (values[4] - 2 * values[2] + values[0])
         slope = values[4] - values[0] - bend
         errors = (v - values[0] - (slope + bend * k / 4) * k / 4 for k, v in enumerate(values))
-        if any(abs(as_float(e)) > _EXACT * max(map(as_float, map(abs, values))) for e in errors):
+        size = max(abs(v.as_float()) for v in values)
+        if any(abs(error.as_float()) > _EXACT * size for error in errors):
             raise Inexact("a line search is exact only for quadratic functions")
         x = low + width * min(max(-slope / (2 * bend), 0), 1) if bend > 0 else low
         return SimpleNamespace(x=x, fun=value(x))
@@ -335,9 +330,8 @@ def _make_exact_modules(number: type[Number]) -> Mapping[str, ModuleType]:
     replacements: dict[str, ModuleType] = {}
     finite = {"isfinite": lambda value: isinstance(value, Number) or math.isfinite(value)}
     finite["isnan"] = lambda value: not isinstance(value, Number) and math.isnan(value)
-    solver = {"optimize": SimpleNamespace(minimize_scalar=minimise_parabola)}
     originals = {math: simple | finite, np: simple | arrays, points: moves, package: moves}
-    originals[scipy] = solver
+    originals[scipy] = {"optimize": SimpleNamespace(minimize_scalar=minimise_parabola)}
     for module, functions in originals.items():
         replacements[module.__name__] = twin = ModuleType(module.__name__)
         vars(twin).update(vars(module) | functions)

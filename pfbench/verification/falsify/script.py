@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import partial
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import parse_genome
@@ -156,8 +156,8 @@ def _compose_parameter_assignments(counterexample: Counterexample, case: Any, so
     constants, name = case.constants, case.statement.method_class.__name__
     if isinstance(constants, SearchedConstants):
         names = {"n", "d", "L", *case.problem.read, *counterexample.constants}
-        used = sorted(name for name in names if re.search(rf"\.{name}\b", sources))
-        values = {name: getattr(constants, name) for name in used}
+        used = names.intersection(re.findall(r"\.(\w+)", sources))
+        values = {name: getattr(constants, name) for name in sorted(used)}
     else:
         values = vars(constants)
     c, a, T = join(values), join(case.parameters_set_by_claim), case.steps or counterexample.horizon
@@ -200,10 +200,7 @@ class _Simplifier(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> Any:
-        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
-
-    def visit_keyword(self, node: ast.keyword) -> Any:
-        return None if node.arg == "coin" else self.generic_visit(node)
+        return None if isinstance(node.value, ast.Constant) else node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         return ast.Assign([node.target], node.value or ast.Constant(None))
@@ -272,16 +269,13 @@ def _flatten_class(item: Any, names: list[str], classes: dict[str, Any]) -> list
     The definition has all members that the members in `names` use. Properties, and objects with
     parameters, such as an estimator, become attributes of the class.
     """
-    kind, members, owners = type(item), dict[str, Any](), dict[str, Any]()
-    for base in kind.__mro__[:-1]:
-        for node in ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body:  # type: ignore
-            members.setdefault(name := _name_of_definition(node), node)
-            owners.setdefault(name, sys.modules[base.__module__])
-    walked = [node for member in members.values() for node in ast.walk(member)]
-    attributes = [node for node in walked if isinstance(node, ast.Attribute)]
-    set_in_run = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
-    values, options = {**vars(item)}, str | bool | None
-    fixed = {k: v for k, v in values.items() if isinstance(v, options) and k not in set_in_run}
+    kind, members, values = type(item), dict[str, Any](), {**vars(item)}
+    modules = [sys.modules[base.__module__] for base in kind.__mro__[-2::-1]]
+    for base in kind.__mro__[-2::-1]:
+        tree: Any = ast.parse(textwrap.dedent(inspect.getsource(base)))
+        members |= {_name_of_definition(node): node for node in tree.body[0].body}
+    is_frozen = is_dataclass(item) and cast(Any, item).__dataclass_params__.frozen
+    fixed = {k: v for k, v in values.items() if is_frozen and isinstance(v, str | bool | None)}
     needed, used = [*names], dict[str, Any]()
     while needed:
         name = needed.pop()
@@ -292,7 +286,7 @@ def _flatten_class(item: Any, names: list[str], classes: dict[str, Any]) -> list
             nodes = ast.walk(used[name])
             names += [node.attr for node in nodes if isinstance(node, ast.Attribute)]
             needed += names
-    modules, codes = [owners[name] for name in used], dict[str, str]()
+    codes = dict[str, str]()
     for name in sorted({*names} & {*values} - {*fixed}):
         part, is_nested = values[name], is_dataclass(values[name])
         codes[name] = f"{type(part).__name__}()" if is_nested else format_literal(part)
