@@ -24,6 +24,7 @@ from pfbench.verification.falsify.statement import SearchedStatement
 
 MAX_LINES, _WIDTH, _SECONDS = 80, 120, 20.0
 
+_MODULES = ("math", "numpy", "itertools", "functools", "dataclasses")
 _POINT_FUNCTIONS = ("keep", "inner", "combine", "distance", "tilt")
 
 _BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
@@ -202,6 +203,9 @@ class _Simplifier(ast.NodeTransformer):
     def visit_Expr(self, node: ast.Expr) -> Any:
         return None if isinstance(node.value, ast.Constant) else node
 
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node if node.decorator_list else self.generic_visit(node)
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         return ast.Assign([node.target], node.value or ast.Constant(None))
 
@@ -252,11 +256,11 @@ def collect_sources_and_imports(
     text, imports = "\n".join([*map(ast.unparse, nodes), *lines]), list[str]()
     pairs: Any = ((node, alias) for node in body for alias in getattr(node, "names", ()))
     for origin, alias in pairs:
-        if isinstance(origin, ast.Import) and alias.name in ("math", "numpy", "itertools"):
+        if isinstance(origin, ast.Import) and alias.name in _MODULES:
             imports.append(ast.unparse(ast.Import([alias])))
         elif alias.name == "pfbench":
             text = re.sub(rf"\b{alias.asname or alias.name}\.", "pf.", text)
-        elif alias.name in ("count", "partial") and f"{alias.name}(" in text:
+        elif getattr(origin, "module", "") in _MODULES and re.search(rf"\b{alias.name}\b", text):
             imports.append(f"from {origin.module} import {alias.name}")
         elif alias.name in _POINT_FUNCTIONS:
             text = re.sub(rf"(?<![\w.]){alias.name}\(", f"pf.{alias.name}(", text)
