@@ -209,6 +209,9 @@ Line = tuple[str, Cell]
 """Pair of a name and a text."""
 
 
+NARROW = 80
+"""Width in columns of a terminal below which tables have fewer columns."""
+
 READABLE = 100
 """Width in columns of running text; longer lines are folded."""
 

@@ -244,13 +244,16 @@ def _render_verdicts(done: "Verification") -> RenderableType:
     from pfbench.verification.summaries import describe_worst_ratio, summarise_main_numbers
 
     rows: list[tuple[str | Text, ...]] = []
+    is_narrow = terminal.console().width < terminal.NARROW
     reasons, searched = list[str](), list[str]()
     for row in done.rows:
         verdict = Text(row.verdict, row.verdict.terminal_style)
         numbers = summarise_main_numbers(row.measured) or format_plural(row.repetitions, "run")
         sizes, time = sizes_in_words(row.measured), format_duration(row.seconds)
         name = row.claim.name.partition("[")[0]  # without the case, which the reason names
-        rows.append((name, verdict, numbers, sizes, time))
+        lines = [numbers, f"[{sizes}]"] if sizes else [numbers]
+        both = [terminal.multiline_cell(*lines)] if is_narrow else [numbers, sizes]
+        rows.append((name, verdict, *both, time))
         phrases = WORDS, NO_EVIDENCE, LEFT_OUT, NOT_COMPARED
         is_telling = any(words in row.reason for words in phrases)
         if is_telling or not row.verdict.keeps_bound:
@@ -258,7 +261,8 @@ def _render_verdicts(done: "Verification") -> RenderableType:
             reasons.append(f"{name}: {row.reason}{needed}")
         if text := describe_worst_ratio(row.measured):
             searched.append(f"{row.claim.name}: worst ratio found {text}; not a proof.")
-    table = make_table(("claim", "verdict", "measured", "tested on", "time"), rows)
+    columns = ["measured [tested on]"] if is_narrow else ["measured", "tested on"]
+    table = make_table(("claim", "verdict", *columns, "time"), rows)
     sentences = [*reasons, *searched]
     return Group(table, *([terminal.multiline_cell(*sentences)] if sentences else []))
 

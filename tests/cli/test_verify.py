@@ -46,7 +46,7 @@ def test_named_claims_are_tested_and_nothing_else(written):
     assert outcome.out.strip().endswith("2 holds")
 
 
-def test_a_second_call_makes_nothing_and_prints_the_same(pfbench, folder):
+def test_a_second_call_makes_nothing_and_prints_the_same(pfbench, folder, monkeypatch):
     first, second = (pfbench("verify", COUNT, MEAN, "--jobs", 0) for _ in range(2))
     assert (second.status, second.out) == (0, first.out)
     assert first.err.splitlines()[-1] == "verification: 2 checks (2 run, 0 cached)"
@@ -57,6 +57,8 @@ def test_a_second_call_makes_nothing_and_prints_the_same(pfbench, folder):
     assert list(map(len, stored)) == [2, 1]
     listed = pfbench("store", "list", "--kind", "verdict", "--json").json
     assert sorted(row["claim"] for row in listed) == sorted((COUNT, MEAN))
+    monkeypatch.setenv("COLUMNS", "60")
+    assert "measured [tested on]" in pfbench("verify", COUNT, "--jobs", 0).out.splitlines()[0]
 
 
 WRONG_LATE = """
