@@ -6,16 +6,10 @@ is quick.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import lazy_getattr, modules_of_public_names
+from pfbench.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pfbench.api import *  # noqa: F403
 
-_HOMES = modules_of_public_names(__name__, "api")
-__all__ = list(_HOMES)
 __version__ = "0.1.0"
-__getattr__ = lazy_getattr(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+_HOMES, __all__, __getattr__, __dir__ = lazy_names(__name__, "api")

@@ -6,7 +6,7 @@ only when a function that needs it is called.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import lazy_getattr, modules_of_public_names
+from pfbench.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pfbench.adapters.black_box import BlackBox as BlackBox
@@ -24,10 +24,4 @@ if TYPE_CHECKING:
     from pfbench.adapters.torch_losses import from_module as from_module
     from pfbench.base.function_methods import method_class as method_class
 
-_HOMES = modules_of_public_names(__name__)
-__all__ = list(_HOMES)
-__getattr__ = lazy_getattr(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+_HOMES, __all__, __getattr__, __dir__ = lazy_names(__name__)

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 
-def modules_of_public_names(package: str, listing: str = "") -> dict[str, str]:
-    """Return a dict from each public name of a package to the module that defines it.
+def lazy_names(
+    package: str, listing: str = ""
+) -> tuple[Mapping[str, str], list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return what a package needs to load its public names on access.
 
     Parameters
     ----------
@@ -20,7 +22,28 @@ def modules_of_public_names(package: str, listing: str = "") -> dict[str, str]:
         Name of the module of the package that imports the public names. If empty, they are the
         names that the package imports under ``if TYPE_CHECKING:``. The imports are parsed, not
         executed.
+
+    Returns
+    -------
+    homes
+        The module of each public name.
+    __all__, __getattr__, __dir__
+        The public names; the functions that import a name, and that list all names.
     """
+    homes = _modules_of_public_names(package, listing)
+
+    def load(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if homes[name] == package:  # a module of it
+            return import_module(f"{package}.{name}")
+        return getattr(import_module(homes[name]), name)
+
+    return homes, list(homes), load, lambda: sorted([*vars(sys.modules[package]), *homes])
+
+
+def _modules_of_public_names(package: str, listing: str) -> dict[str, str]:
+    """Return a dict from each public name of a package to the module that defines it."""
     module = sys.modules[package]
     file = str(module.__file__)
     if listing:
@@ -32,24 +55,3 @@ def modules_of_public_names(package: str, listing: str = "") -> dict[str, str]:
         if isinstance(node, ast.ImportFrom):
             names |= {alias.name: str(node.module) for alias in node.names}
     return names
-
-
-def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a function `__getattr__` for a package, which imports a public name on access.
-
-    Parameters
-    ----------
-    package
-        Name of the package.
-    homes
-        Module of each public name.
-    """
-
-    def load(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if homes[name] == package:  # a module of it
-            return import_module(f"{package}.{name}")
-        return getattr(import_module(homes[name]), name)
-
-    return load

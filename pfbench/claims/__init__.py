@@ -7,7 +7,7 @@ names are loaded on first use.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import lazy_getattr, modules_of_public_names
+from pfbench.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim as Claim
@@ -27,10 +27,4 @@ if TYPE_CHECKING:
     from pfbench.verification.statistics.decisions import Evidence as Evidence
     from pfbench.verification.trial import Trial as Trial
 
-_HOMES = modules_of_public_names(__name__)
-__all__ = list(_HOMES)
-__getattr__ = lazy_getattr(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+_HOMES, __all__, __getattr__, __dir__ = lazy_names(__name__)

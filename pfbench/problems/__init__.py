@@ -5,7 +5,7 @@ The public names are loaded on first use.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import lazy_getattr, modules_of_public_names
+from pfbench.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pfbench.problems.base import BackendWithStatefulLmo as BackendWithStatefulLmo
@@ -13,6 +13,4 @@ if TYPE_CHECKING:
     from pfbench.problems.catalogue import PROBLEMS as PROBLEMS
     from pfbench.problems.catalogue import problem as problem
 
-_HOMES = modules_of_public_names(__name__)
-__all__ = list(_HOMES)
-__getattr__ = lazy_getattr(__name__, _HOMES)
+_HOMES, __all__, __getattr__, __dir__ = lazy_names(__name__)

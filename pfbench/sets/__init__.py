@@ -5,7 +5,7 @@ A penalty has a value and a proximal map. The public names are loaded on first u
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import lazy_getattr, modules_of_public_names
+from pfbench.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pfbench.sets.balls import L1Ball as L1Ball
@@ -50,6 +50,4 @@ if TYPE_CHECKING:
     from pfbench.sets.whole_space import WholeMatrices as WholeMatrices
     from pfbench.sets.whole_space import WholeSpace as WholeSpace
 
-_HOMES = modules_of_public_names(__name__)
-__all__ = list(_HOMES)
-__getattr__ = lazy_getattr(__name__, _HOMES)
+_HOMES, __all__, __getattr__, __dir__ = lazy_names(__name__)

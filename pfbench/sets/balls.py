@@ -209,10 +209,6 @@ class L2Ball(VectorSet, NormBall):
         length = largest * norm(y / largest)
         return y.copy() if length <= self.radius else self.lo(-y)
 
-    def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a uniformly random point of the sphere, whose points are the extreme points."""
-        return self.lo(rng.standard_normal(self.d))
-
 
 class LinfBall(VectorSet, NormBall):
     """Vectors of length d with every entry in [-radius, radius]."""

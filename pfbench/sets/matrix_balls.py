@@ -140,10 +140,6 @@ class SpectralBall(MatrixBall, NormBall):
             return np.array(y)
         return np.asarray(np.ldexp((u * np.minimum(s, cut)) @ vt, exponent))
 
-    def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return radius times a uniformly random partial isometry."""
-        return self.lo(rng.standard_normal(self.shape))
-
 
 class RowBall(MatrixBall):
     """Matrices whose rows' Euclidean norms sum to at most `radius`."""
@@ -264,10 +260,6 @@ class MaxRowBall(MatrixBall, NormBall):
         y = check_projectable(y, self.shape)
         units, lengths = self._unit_rows(y)
         return np.where(lengths > self.radius, self.radius * units, y)
-
-    def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a matrix with independent rows, each uniform on the sphere of norm `radius`."""
-        return self.lo(rng.standard_normal(self.shape))
 
 
 class MaxColumnBall(MaxRowBall):

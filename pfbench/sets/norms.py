@@ -64,6 +64,10 @@ class NormBall(ConvexBody):
         """Return whether a finite array is in the ball, up to a relative tolerance."""
         return self.norm(x) <= self.radius * (1.0 + tolerance)
 
+    def random_vertex(self, rng: np.random.Generator) -> Any:
+        """Return the vertex that minimises <g, v> for a standard normal g."""
+        return self.lo(rng.standard_normal(self.shape))
+
     def start(self) -> Floats:
         """Return the start point 0."""
         return np.zeros(self.shape)

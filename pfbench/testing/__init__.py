@@ -7,7 +7,7 @@ only NumPy.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import lazy_getattr, modules_of_public_names
+from pfbench.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pfbench.testing.covariance import covariant as covariant
@@ -26,10 +26,4 @@ if TYPE_CHECKING:
     from pfbench.testing.rates_and_bounds import rate as rate
     from pfbench.testing.steppers import stepper as stepper
 
-_HOMES = modules_of_public_names(__name__)
-__all__ = list(_HOMES)
-__getattr__ = lazy_getattr(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+_HOMES, __all__, __getattr__, __dir__ = lazy_names(__name__)
