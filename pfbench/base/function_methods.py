@@ -34,6 +34,11 @@ _ROLES: Mapping[str, str] = MappingProxyType(
 
 _QUERIES = frozenset({"value", "gradient", "batch", "lo", "prox"})
 
+_NO_CALLBACK = (
+    "; if a point whose gradient it queries is no iterate, add an argument `callback`, and call it "
+    "with each iterate"
+)
+
 
 class _FunctionMethodType(type):
     """Metaclass of the algorithm classes made from functions; pickle stores the function."""
@@ -170,10 +175,6 @@ def _make_method_class(
         if hasattr(function, name)
     }
     tells = "callback" in arguments.values() or inspect.isgeneratorfunction(function)
-    note = (
-        f"; if a point at which {function.__name__} queries a gradient is no iterate, add an "
-        "argument `callback`, and call it with each iterate"
-    )
     lines = (inspect.getdoc(function) or "a plain function").splitlines()
     return make_dataclass(
         function.__name__,
@@ -194,7 +195,7 @@ def _make_method_class(
             "names": MappingProxyType(mapped),
             "arguments": MappingProxyType(arguments),
             "is_truncated": is_truncated,
-            "iterates_note": note if arguments and not tells else "",
+            "iterates_note": _NO_CALLBACK if arguments and not tells else "",
         },
     )
 

@@ -351,9 +351,7 @@ class _NegatedObject(OverriddenOracles):
 
     def __getattr__(self, name: str) -> Any:
         result = super().__getattr__(name)
-        if isinstance(result, np.ndarray):
-            return -result
-        return lambda *value: -result(*value)
+        return -result if isinstance(result, np.ndarray) else lambda *value: -result(*value)
 
 
 @contextmanager

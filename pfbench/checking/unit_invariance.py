@@ -100,8 +100,7 @@ def check_schedule_units(runs: RunRecords) -> str:
         If only integers change (as in a bound with a "+1"), if the parameter scales for some
         accuracies or constants, or if there is no schedule.
     """
-    kind = type(runs.algorithm)
-    homogeneity = check_schedule(kind)
+    homogeneity = check_schedule(type(runs.algorithm))
     if homogeneity is None or homogeneity.homogeneous is None:
         raise CheckSkipped(
             homogeneity.description if homogeneity else "it has no theorem's schedule"

@@ -167,8 +167,7 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
     faults, _, fault_names = generate_faults(work, limit)
     studied = study_method_faults(work, faults, claims)
     plans = plan_claim_runs(claims, work.seeds[0])
-    execution = RunExecution(writer.store, work.engine, work.is_quiet)
-    outcomes = execution.run("runs", plans)
+    outcomes = RunExecution(writer.store, work.engine, work.is_quiet).run("runs", plans)
     results = {
         "seed": work.seeds[0],
         "effort": work.effort,

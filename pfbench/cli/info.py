@@ -185,8 +185,7 @@ def _describe_problem(selector: Selector) -> Described:
     from pfbench.measures import MEANING, available_measures
     from pfbench.runs.planning.name_resolution import select_problem
 
-    as_given = Selector(selector.name, selector.texts)
-    problem = select_problem(str(as_given))
+    problem = select_problem(str(Selector(selector.name, selector.texts)))
     result = problem.constants(problem.start())
     constants = descriptions.describe_constants(result, result.derivations)
     assumed = sorted(list_known_assumptions(problem))

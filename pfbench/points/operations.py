@@ -242,6 +242,4 @@ def is_finite(x: Any) -> bool:
     if isinstance(x, np.ndarray):
         flat = x if x.ndim == 1 else x.ravel()
         return math.isfinite(flat.dot(flat))
-    if isinstance(x, FactoredMatrix):
-        return x.is_finite
-    return True
+    return x.is_finite if isinstance(x, FactoredMatrix) else True

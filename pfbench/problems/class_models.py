@@ -315,9 +315,7 @@ class MultitaskSigmoid(MatrixModel):
 
     def select_components(self, numbers: Numbers) -> Integers:
         """Return the component numbers as an array; compiled loops find the data rows by them."""
-        if isinstance(numbers, slice):
-            return np.arange(numbers.start, numbers.stop)
-        return numbers
+        return np.arange(numbers.start, numbers.stop) if isinstance(numbers, slice) else numbers
 
     def component_slopes(self, rows: Integers, x_transposed: Floats) -> Floats:
         """Return the derivatives of k losses with respect to their scores, shape (k, 1)."""

@@ -78,8 +78,7 @@ class LinearModel(FiniteSum):
         n, d = self._csr.shape
         if n == 0 or d == 0:
             raise InputError("a linear model needs at least one row and one feature.")
-        labels = check_finite_array("the labels", self.labels, shape=(n,))
-        self._check_labels(labels)
+        self._check_labels(check_finite_array("the labels", self.labels, shape=(n,)))
         if self.penalty is not None and self.is_bounded:
             raise InputError("a problem has a feasible set or a penalty, not both: leave one out.")
         if self.first is not None:

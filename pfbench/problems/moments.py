@@ -118,9 +118,7 @@ def _is_sparse(matrix: Any) -> bool:
 
 def _weight_rows(rows: Any, weights: Floats) -> Any:
     root = np.sqrt(weights)
-    if _is_sparse(rows):
-        return scipy.sparse.diags_array(root) @ rows
-    return root[:, None] * rows
+    return scipy.sparse.diags_array(root) @ rows if _is_sparse(rows) else root[:, None] * rows
 
 
 def _dense_gram(rows: Floats, weights: Floats) -> Floats:

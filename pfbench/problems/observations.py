@@ -209,8 +209,7 @@ class DigitPixels(CheckedParameters):
         M, N = matrix.shape
         if density + heldout > 1.0:
             raise InputError(f"density={density} + heldout={heldout} exceeds 1: lower one.")
-        rng = np.random.default_rng(self.seed)
-        order = rng.permutation(M * N)
+        order = np.random.default_rng(self.seed).permutation(M * N)
         product, retained = round(density * M * N), round(heldout * M * N)
         i, j = np.divmod(order, N)
         return _centre_and_split((M, N), i, j, matrix.ravel()[order], product, retained)

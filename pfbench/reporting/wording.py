@@ -91,9 +91,7 @@ def power_of_ten(exponent: int) -> str:
 
 def join_items(items: Sequence[str]) -> str:
     """Return items joined as in ``a``, ``a and b`` or ``a, b and c``."""
-    if len(items) < 2:
-        return "".join(items)
-    return f"{', '.join(items[:-1])} and {items[-1]}"
+    return "".join(items) if len(items) < 2 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def pluralize(number: int, noun: str) -> str:

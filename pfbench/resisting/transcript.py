@@ -75,8 +75,7 @@ class TranscriptRecorder:
 
     def find_or_add_row(self, x: Floats) -> int:
         """Return the row number of a vector in the recorder's table; add a row for a new vector."""
-        key = fingerprint(x)
-        number = self._numbers.setdefault(key, len(self._numbers))
+        number = self._numbers.setdefault(fingerprint(x), len(self._numbers))
         if number == len(self._rows):
             # Half as many again: no more than 2.5 times the final size is ever held.
             larger = np.empty((number + number // 2, self._rows.shape[1]))

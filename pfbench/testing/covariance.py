@@ -92,8 +92,7 @@ def covariant(
     if unknown:
         raise InputError(f"scales names {unknown[0]}: pass this parameter by {unknown[0]}=VALUE.")
     x0, grads = make.draw()
-    rng = np.random.default_rng((make.seed, 1))
-    mapped, transform = _GROUPS[group](make, rng)
+    mapped, transform = _GROUPS[group](make, np.random.default_rng((make.seed, 1)))
     scaled = {
         name: value * _FACTOR ** scales[name] if name in scales else value
         for name, value in hyper.items()

@@ -242,8 +242,7 @@ class FiniteSum(IndexSampling):
         self._A, self._c = roots @ roots.transpose(0, 2, 1), rng.standard_normal((n, d))
 
     def __repr__(self) -> str:
-        equal = (self.weights == 1.0).all()
-        weights = "" if equal else f", weights={self.weights.tolist()}"
+        weights = "" if (self.weights == 1.0).all() else f", weights={self.weights.tolist()}"
         return f"FiniteSum(n={self.n}, d={self.d}{weights}, seed={self._seed})"
 
     def component(self, i: Any, x: Any) -> Floats:

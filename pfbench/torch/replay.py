@@ -111,8 +111,7 @@ class BatchReplay:
         if self._fresh is None:
             return
         (before, after), self._fresh = self._fresh, None
-        size = batch_length(batch)
-        k = int(torch.randint(size, (1,), generator=self._rng))
+        k = int(torch.randint(batch_length(batch), (1,), generator=self._rng))
         sample = slice_batch(batch, k, k + 1)
         length = self.norm.length(_difference(after, before))
         with self._restore_state():

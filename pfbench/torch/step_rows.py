@@ -201,10 +201,9 @@ class StepReader:
             rate = {"lr": self._rates.get(i) or 1e-3} if group.get("lr") is not None else {}
             lines = examine(self._replicas, {**group, **rate}, method, self._specification)
             findings += [line for line in lines if line not in findings]
-        if self._untrained and self._rates:
-            names = [self._layers[p] for p in self._untrained]
-            names[4:] = [f"{len(names) - 4} other layers"] * (len(names) > 4)
-            text = f"no step had a gradient of {', '.join(names)}"
+        if idle := [self._layers[p] for p in self._untrained if self._rates]:
+            rest = f" and {len(idle) - 4} more" if len(idle) > 4 else ""
+            text = f"no step had a gradient of {', '.join(idle[:4])}{rest}"
             findings.append(Finding(text, is_bug=False))
         return findings
 
@@ -222,8 +221,7 @@ class StepReader:
                 yield i, p
 
     def _sizes(self, i: int, p: Any, d: Any, norm: ProductNorm) -> dict[str, Any]:
-        group = self._optimizer.param_groups[i]
-        lr = _learning_rate_or_zero(group)
+        lr = _learning_rate_or_zero(self._optimizer.param_groups[i])
         is_measured = norm.name == "l2" or p.ndim < 2 or self._is_small(p)
         length = norm.layer_norm(d) if is_measured else math.nan
         over = {"step_over_lr": length / lr if lr else math.nan, "decay": self._decay(i, lr)}
@@ -271,8 +269,7 @@ class StepReader:
                 "the momentum buffer is neither momentum M + g nor its average: it was changed, "
                 "or is not the momentum"
             )
-        nesterov = bool(settings.get("nesterov", False))
-        n = weight * g + momentum * after if nesterov else after
+        n = weight * g + momentum * after if settings.get("nesterov") else after
         return express_in_momentum_basis(n, step / size)
 
     def _judge(self, i: int, name: str, direction: MomentumBasisDirection) -> Iterator[Finding]:

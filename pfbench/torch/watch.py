@@ -320,8 +320,7 @@ class Watch:
         try:
             yield
         except Exception as error:
-            text = f"not measured: {type(error).__name__}: {error}"
-            self._note([Finding(text, is_bug=False)])
+            self._note([Finding(f"not measured: {type(error).__name__}: {error}", is_bug=False)])
 
     @contextmanager
     def _time_overhead(self) -> Iterator[None]:

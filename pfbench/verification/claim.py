@@ -211,8 +211,7 @@ class Mutant:
             return self.subject.description
         # Not `getdoc`: a class without a text of its own would have that of the right method.
         algorithm = self.subject.algorithm or self.subject.oracles
-        is_class = inspect.isclass(algorithm)
-        value = algorithm.__doc__ if is_class else inspect.getdoc(algorithm)
+        value = algorithm.__doc__ if inspect.isclass(algorithm) else inspect.getdoc(algorithm)
         return inspect.cleandoc(value) if value else getattr(algorithm, "__name__", "")
 
 

@@ -153,8 +153,7 @@ def _verdict_of_error(error: ClaimBroken | NotTestable) -> VerdictName:
     """Return the verdict on a claim whose check ended with an error."""
     if isinstance(error, MethodFailed | SubjectLacksParameter):
         return VerdictName.FAILED
-    is_broken = isinstance(error, ClaimBroken)
-    return VerdictName.VIOLATED if is_broken else VerdictName.INCONCLUSIVE
+    return VerdictName.VIOLATED if isinstance(error, ClaimBroken) else VerdictName.INCONCLUSIVE
 
 
 def _run_check(trial: Trial) -> Evidence:

@@ -163,7 +163,6 @@ def test_a_mean_that_rare_draws_could_explain_is_not_decided():
 @pytest.mark.parametrize("seed", range(3))
 def test_the_test_of_a_mean_has_its_level_and_finds_a_shift(seed):
     """Skewed noise of variance 1: at the level exp(-3), of 400 tests at most 2 exp(-3) reject."""
-    rng = np.random.default_rng(seed)
-    noise = rng.exponential(size=(140, 400)) - 1.0
+    noise = np.random.default_rng(seed).exponential(size=(140, 400)) - 1.0
     assert sum(_is_zero_mean_rejected(noise[:, [k]], 1.0, 3.0) for k in range(400)) <= 40
     assert all(_is_zero_mean_rejected(noise[:, [k]] + 1.0, 1.0, 17.0) for k in range(400))

@@ -182,8 +182,7 @@ def test_an_instance_on_the_ball_has_the_minimum_and_the_gradients_that_it_state
     problem = open_loop.make_half_square_outside(4.0)
     z = -problem.b
     assert problem.value(z / 4.0) == pytest.approx(problem.minimum_value)
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((500, 3))
+    X = np.random.default_rng(0).standard_normal((500, 3))
     X /= np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True))
     assert min(np.linalg.norm(problem.gradient(x)) for x in X) >= 3.0 - 1e-12
     constants = open_loop.initial_suboptimality_and_kappa(problem)

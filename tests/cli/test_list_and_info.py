@@ -117,8 +117,7 @@ def test_an_algorithm_shows_its_parameters_and_how_to_ask_for_the_theory(pfbench
     ],
 )
 def test_a_problem_shows_every_constant_with_its_derivation(pfbench, selector, n, shape):
-    about = pfbench("info", selector, "--json").json
-    built = about["built"]
+    built = pfbench("info", selector, "--json").json["built"]
     assert (built["n"], built["shape"]) == (n, shape)
     constants = {c["name"]: c for c in built["constants"]}
     assert {"n", "D", "L_f", "L_ms", "L_max", "L2_ms", "sigma2", "delta"} <= set(constants)

@@ -228,8 +228,7 @@ def test_the_distance_of_nearly_equal_points_that_share_atoms_does_not_cancel():
     rng = np.random.default_rng(0)
     x, vertex = random_point(rng, PATTERN), random_vertex(rng, PATTERN)
     exact = 1e-12 * np.linalg.norm(x.matrix() - vertex.matrix())
-    before = keep(x)
-    assert_allclose(distance(before, combine(x, vertex, 1e-12)), exact, rtol=1e-3)
+    assert_allclose(distance(keep(x), combine(x, vertex, 1e-12)), exact, rtol=1e-3)
 
 
 def test_what_is_not_finite_is_noticed():
@@ -332,8 +331,7 @@ def test_columns_take_16_bits_where_they_fit(columns, kind):
 def test_a_large_pattern_is_cut_into_about_equal_chunks(monkeypatch):
     monkeypatch.setattr(pattern_module, "_ENTRIES_PER_THREAD", 100)
     monkeypatch.setattr(pattern_module, "thread_count", lambda: 4)
-    rng = np.random.default_rng(0)
-    cells = rng.choice(200 * 50, size=2000, replace=False)
+    cells = np.random.default_rng(0).choice(200 * 50, size=2000, replace=False)
     pattern, _ = Pattern.from_coordinates(*np.divmod(cells, 50), (200, 50))
     sizes = np.diff(pattern.rows.indptr[pattern.bounds].astype(int))
     assert not pattern.is_serial

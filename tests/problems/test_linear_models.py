@@ -46,8 +46,7 @@ def test_the_proximal_map_is_that_of_its_definition(name, domain):
 
 def interpolated(name, **options):
     """Labels that some w fits exactly: all residuals can vanish, so all phi'' are largest there."""
-    rng = np.random.default_rng(4)
-    features = rng.standard_normal((5, 2))
+    features = np.random.default_rng(4).standard_normal((5, 2))
     w = np.array([0.4, -0.3])
     labels = np.where(features @ w > 0, 1.0, -1.0) if "logistic" in name else features @ w
     return MODELS[name](features, labels, **{"set": WholeSpace(2)} | options)

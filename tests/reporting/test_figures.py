@@ -49,8 +49,7 @@ def test_rows_have_about_as_many_panels(panels, columns):
 
 
 def test_many_panels_go_on_in_further_rows(spec, outcomes):
-    report = collect_report(spec, outcomes)
-    (found,) = report.results
+    (found,) = collect_report(spec, outcomes).results
     many = type(found)(found.study, found.panels * 4)
     drawing = curves_drawing(compute_figure(many), list(many.study.labels))
     height = float(ET.fromstring(*render(drawing, "svg")).get("height").removesuffix("pt"))
@@ -118,8 +117,7 @@ def test_calls_are_on_a_logarithmic_axis_where_a_line_would_not_be_seen(calls, l
     assert (drawn.log, drawn.spans) == (log, [(min(calls, 10), max(900, calls))])
     sent = figure_data(study, LABELS, drawn)
     assert sent["studies"][0]["logx"] == log
-    canvas = curves_drawing(drawn, LABELS).canvas()
-    (axes,) = canvas.axes
+    (axes,) = curves_drawing(drawn, LABELS).canvas().axes
     assert axes.get_xscale() == ("log" if log else "linear")
     assert axes.get_xlim()[0] == pytest.approx(calls / 1.1 if log else 0.0)
     # The start is at 0 calls, which have no logarithm.

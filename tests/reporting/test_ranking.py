@@ -108,8 +108,7 @@ def test_the_rank_follows_from_the_essence_of_a_run():
 
 
 def test_the_table_has_the_calls_or_what_was_spent_without_reaching():
-    found = results({"a": falls(5, 6, 7), "idle": IDLE})
-    table = ranking.table(found)
+    table = ranking.table(results({"a": falls(5, 6, 7), "idle": IDLE}))
     assert table.head == (
         *("problem", "algorithm", "place", "seeds to 0.1", "target"),
         *("SFO to target", "last m", "ended"),

@@ -152,8 +152,7 @@ def test_a_method_with_twice_the_budget_gains_nothing_from_it(path, data):
         status="finished" if complete else "budget",
         spent=kept[-1][0] + beyond,
     )
-    double = run(path, sfo)
-    seen = truncate_run(double, {"sfo": budget})
+    seen = truncate_run(run(path, sfo), {"sfo": budget})
     assert seen.rows == half.rows
     target = Stop("m", data.draw(st.integers(0, 9)))
     mine, fair = (make_runtimes(SeedTraces.from_runs([one]), target, SFO) for one in (seen, half))

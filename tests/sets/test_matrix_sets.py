@@ -97,8 +97,7 @@ def test_above_the_exact_size_the_minimum_is_a_certified_bracket(kind, monkeypat
         operator = tilt(np.zeros(5000), clustered(rng, pattern), FactoredMatrix.zero(pattern), 1.0)
     if kind == "tilted":
         operator = tilt(operator.g, random_point(rng, pattern), FactoredMatrix.zero(pattern), 0.1)
-    body = NuclearBall(shape, 4.0)
-    lower, upper = body.minimum(operator)
+    lower, upper = NuclearBall(shape, 4.0).minimum(operator)
     exact = -4.0 * np.linalg.svd(operator.dense(), compute_uv=False)[0]
     assert lower <= exact * (1.0 - 1e-13)
     assert exact * (1.0 + 1e-13) <= upper

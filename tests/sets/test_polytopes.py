@@ -136,8 +136,7 @@ def matroid(described, bases, d):
 
 
 def uniform(d=5, k=2):
-    bases = list(itertools.combinations(range(d), k))
-    return matroid(UniformMatroid(d, k), bases, d)
+    return matroid(UniformMatroid(d, k), list(itertools.combinations(range(d), k)), d)
 
 
 LABELS, CAPACITIES = [1, 0, 1, 1, 3, 0], [1, 2, 5, 0]

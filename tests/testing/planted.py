@@ -89,8 +89,7 @@ def weights_of_saga(f, dtype):
 
 
 def decay_in_the_type_of_the_weights(f, dtype):
-    make = stepper(f.AdamW, dtype=dtype)
-    no_dead_parameter(make, lr=1e-2, weight_decay=0.1)
+    no_dead_parameter(stepper(f.AdamW, dtype=dtype), lr=1e-2, weight_decay=0.1)
 
 
 # --- the bugs: what stands in place of what -------------------------------------------------------

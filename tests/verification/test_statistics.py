@@ -326,13 +326,11 @@ def test_a_mean_is_never_violated_by_a_t_test():
 
 def test_a_small_p_value_short_of_the_level_is_inconclusive():
     """Later samples bring the mean below the bound; what was seen before still speaks against."""
-    samples = np.concatenate([np.full(12, 3.0), np.zeros(400)])
-    decision = st.decide_mean(samples, 1.0)
+    decision = st.decide_mean(np.concatenate([np.full(12, 3.0), np.zeros(400)]), 1.0)
     assert decision.verdict == "inconclusive"
     assert st.LEVEL < decision.p_value < 1e-3
     assert decision.measured["upper_limit"] < 1
-    happened = np.concatenate([np.ones(6), np.zeros(400)])
-    decision = st.decide_share(happened, 0.1)
+    decision = st.decide_share(np.concatenate([np.ones(6), np.zeros(400)]), 0.1)
     assert decision.verdict == "inconclusive"
     assert decision.measured["upper_limit"] < 1
     assert st.LEVEL < decision.p_value < 1e-3

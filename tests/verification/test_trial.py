@@ -260,8 +260,7 @@ def test_a_method_that_raises_where_it_says_what_it_asks_is_caught():
         def asks(self):
             return self.requires | None
 
-    claim = CLAIMS["methods-count-sfw"]
-    found = judge(claim, Subject(Silent))
+    found = judge(CLAIMS["methods-count-sfw"], Subject(Silent))
     assert found.catches_fault
     assert "iteration 0: the run raised TypeError" in found.reason
     assert "in its attribute asks or requires" in found.reason

@@ -230,8 +230,7 @@ def test_curvature_of_a_step_is_that_of_its_direction():
 
 def test_variance_of_a_sample_from_halves_of_batches():
     watch = watch_regression(A, B, batch=7, steps=120, lr=1e-9)
-    x = np.full(6, 3.0)
-    gradients = A * (A @ x - B)[:, None]
+    gradients = A * (A @ np.full(6, 3.0) - B)[:, None]
     variance = float(((gradients - gradients.mean(axis=0)) ** 2).sum(axis=1).mean())
     values = watch.table.query("layer == 'all'")["sigma2"]
     assert abs(values.mean() - variance) < 4 * values.std() / 120**0.5

@@ -116,8 +116,7 @@ def second_moment_spectral_radius(trial: Trial, problem: WeightedRows) -> float:
     The step size is 1/(2 max w_i L_i), with the smoothness constants that the oracles under test
     state.
     """
-    ask = trial.open_oracles(problem)
-    gamma = 1.0 / (2.0 * ask.component_smoothness().max())
+    gamma = 1.0 / (2.0 * trial.open_oracles(problem).component_smoothness().max())
     return table_steps.spectral_radius(
         table_steps.second_moment_map(
             *table_steps.probabilities_and_matrices(trial, problem, gamma)

@@ -50,8 +50,7 @@ def make_linf_quadratic(K: int) -> HorizonProblem:
 
     The constant zeta of the norm is sqrt(10).
     """
-    rng = np.random.default_rng(3)
-    noise = make_noise("normal", 0.5, (10,), 16, rng).tolist()
+    noise = make_noise("normal", 0.5, (10,), 16, np.random.default_rng(3)).tolist()
     weights = [0.1 * j for j in range(1, 11)]
     problem = vector_quadratic("linf", weights=weights, begin=[1.0] * 10, noise=noise)
     return HorizonProblem.from_problem(problem, K)

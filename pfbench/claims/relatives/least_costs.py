@@ -131,8 +131,7 @@ def orthogonal_sum(n: int, smoothness: float = 1.0, rise: float = 1.0) -> Indefi
     The start is 0. The slopes are randomly rotated, so that no slope is along a coordinate axis.
     """
     size = math.sqrt(2.0 * smoothness * rise * n)
-    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]
-    slopes = size * basis
+    slopes = size * np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]
     mean = slopes.mean(axis=0)
     noise = slopes - mean
     return IndefiniteQuadratic(

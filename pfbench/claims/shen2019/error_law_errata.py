@@ -58,8 +58,7 @@ def examine_expected_hessian_lipschitz(
     The law is tested even without the factor 1/4. For this problem, the L2 of (8) is sup|phi'''|
     E|a|^3. The longest row is where phi''' is largest.
     """
-    rng = stream(seed, "(8)")
-    rows = _unequal_rows(rng)
+    rows = _unequal_rows(stream(seed, "(8)"))
     steepest = math.atanh(1.0 / math.sqrt(3.0))
     x, y = np.array([1e-3]), np.zeros(1)
     problem = LogCosh(rows, np.full(len(rows), -steepest), L2Ball(1, 1.0))

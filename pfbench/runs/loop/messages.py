@@ -260,8 +260,7 @@ class _PipeEnd:
         storages: dict[int, Any] = {}
         while missing := self._modified.keys() - storages.keys():
             for number in missing:
-                parts = vars(self._things[number])
-                values = tuple(parts[name] for name in STORAGE)
+                values = tuple(vars(self._things[number])[name] for name in STORAGE)
                 storages[number] = encode(values, self._number, of_storages)
         patterns = [
             (number, encode((p.shape, tuple(p.rows), p.bounds), self._number, of_patterns))

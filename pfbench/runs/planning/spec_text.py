@@ -223,9 +223,7 @@ def make_labels(selectors: Sequence[str]) -> list[str]:
         reported = [pair for pair in texts.items() if times[name, *pair] < namesakes[name]]
         inside = ",".join(f"{key}={value}" for key, value in reported)
         labels.append(f"{short[name]}[{inside}]" if inside else short[name])
-    if len(set(labels)) < len(labels):
-        return list(selectors)
-    return labels
+    return list(selectors) if len(set(labels)) < len(labels) else labels
 
 
 def setting_title(values: Mapping[str, Any]) -> str:

@@ -207,8 +207,7 @@ def _is_library_file(path: str) -> bool:
 
 
 def _source(name: str) -> str | None:
-    loaded = sys.modules.get(name)
-    path = getattr(loaded, "__file__", None)
+    path = getattr(sys.modules.get(name), "__file__", None)
     if path is None:
         try:
             spec = importlib.util.find_spec(name)

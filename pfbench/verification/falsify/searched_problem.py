@@ -59,8 +59,7 @@ class SearchedSet:
     @cached_property
     def diameter(self) -> Any:
         """Euclidean diameter; infinite for the whole space."""
-        pairs = combinations(self.vertices, 2)
-        largest = max(((u - v) @ (u - v) for u, v in pairs), default=0)
+        largest = max(((u - v) @ (u - v) for u, v in combinations(self.vertices, 2)), default=0)
         return {"none": math.inf, "ball": 2 * self.radius}.get(self.kind) or root(largest)
 
     def lo(self, g: Any) -> Any:

@@ -91,9 +91,7 @@ def _unwrap_function(value: Any) -> Any:
         return value.fget
     if isinstance(value, cached_property):
         return value.func
-    if isinstance(value, classmethod | staticmethod):
-        return value.__func__
-    return value
+    return value.__func__ if isinstance(value, classmethod | staticmethod) else value
 
 
 def _node(function: Any) -> Node | None:

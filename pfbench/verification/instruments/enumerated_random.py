@@ -369,8 +369,7 @@ def _compositions(n: int, k: int) -> Iterator[tuple[int, ...]]:
             f"the method draws {n} times among {k} options at once, which has too many outcomes"
         )
     for bars in itertools.combinations(range(n + k - 1), k - 1):
-        ends = (-1, *bars, n + k - 1)
-        yield tuple(b - a - 1 for a, b in itertools.pairwise(ends))
+        yield tuple(b - a - 1 for a, b in itertools.pairwise((-1, *bars, n + k - 1)))
 
 
 def _multinomial_chance(cell: Sequence[int], chances: Sequence[float]) -> float:

@@ -103,8 +103,7 @@ class KnownQuadratic(ConstantHessians):
     def constants(self, start: Floats) -> Constants:
         """Return the exact constants; delta is f(start) minus f at the stated minimiser."""
         squares = np.einsum("ij,ij->i", self.rows, self.rows)
-        weights = (squares + 2.0 * self.shift) / self.n
-        second = (self.rows.T * weights) @ self.rows
+        second = (self.rows.T * ((squares + 2.0 * self.shift) / self.n)) @ self.rows
         L_ms = np.sqrt(np.linalg.eigvalsh(second)[-1] + self.shift**2)
         L_f = np.abs(np.linalg.eigvalsh(self.hessian_matrix)).max()
         D = self.set.diameter
@@ -227,8 +226,7 @@ def nesterov_chain(d: int) -> KnownQuadratic:
     ----------
     Nesterov, Introductory lectures on convex optimization, 2004, section 2.1.2.
     """
-    matrix = (2.0 * np.eye(d) - np.eye(d, k=1) - np.eye(d, k=-1)) / 4.0
-    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = np.linalg.eigh((2.0 * np.eye(d) - np.eye(d, k=1) - np.eye(d, k=-1)) / 4.0)
     rows = math.sqrt(d) * np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     minimiser = 1.0 - np.arange(1.0, d + 1.0) / (d + 1.0)
     ball, zero = L2Ball(d, 1.1 * float(np.linalg.norm(minimiser))), np.zeros(d)

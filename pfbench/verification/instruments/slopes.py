@@ -198,8 +198,7 @@ class Valley(ConstantSlopeProblem):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of `ConstantSlopeProblem`, with the segment's length as diameter."""
-        length = self.overshoot + float(self.start()[0])
-        return replace(super().constants(start), D=length)
+        return replace(super().constants(start), D=self.overshoot + float(self.start()[0]))
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return the second derivatives f_i'' of all components at s."""

@@ -297,8 +297,7 @@ def _log_bin_bets(bins: Integers, shares: Floats) -> Floats:
 def _count_previous_occurrences(values: Integers) -> Integers:
     """Return the number of earlier occurrences of each value, shape (len(values),)."""
     order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    firsts = np.flatnonzero(np.diff(values[order], prepend=-1))
     ranks = np.empty(len(values), dtype=np.int64)
     ranks[order] = np.arange(len(values)) - np.repeat(firsts, np.diff(firsts, append=len(values)))
     return ranks

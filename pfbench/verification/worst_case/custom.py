@@ -145,8 +145,7 @@ def compute_worst_case(
     InputError
         If the method does more than add and scale, a name is unknown, or PEPit is not installed.
     """
-    asks = getattr(method, "asks", method.requires)
-    constrained = "lo" in asks
+    constrained = "lo" in getattr(method, "asks", method.requires)
     parts = bool(method.requires & {"batch", "difference", "table"})
     function_class = function_class or FunctionClass(n=2 if parts else 1)
     usual = "fw_gap" if constrained else "gradient_mapping_sq"
@@ -268,8 +267,7 @@ class WorstCaseProgram:
         bounded = math.isfinite(function_class.delta)
         self._min_points = start - function_class.delta if bounded else start
         if function_class.convex:
-            complete = f if self._set is None else f + self._set
-            best = complete.stationary_point()
+            best = (f if self._set is None else f + self._set).stationary_point()
             if bounded:
                 worst.require(start - f(best) <= function_class.delta)
             self._min_points = f(best)

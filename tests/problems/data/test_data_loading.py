@@ -287,8 +287,7 @@ def test_another_edition_is_refused(tmp_path, change, reason):
 
 
 def test_a_ratings_file_of_ones_own_is_loaded_from_its_path(tmp_path):
-    path = put(tmp_path, "mine.csv", CSV)
-    found = load_ratings(path)
+    found = load_ratings(put(tmp_path, "mine.csv", CSV))
     assert (found.name, found.verified) == ("mine.csv", False)
     assert found.values.tolist() == [4.0, 3.5, 0.5]
     packed = put(tmp_path, "u.data.bz2", bz2.compress(b"5\t10\t1\t3\n1\t10\t4\t1\n"))

@@ -72,8 +72,7 @@ def test_each_packed_form_is_read(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["a.bz2", "a.gz", "a.xz", "a.zip"])
 def test_a_truncated_or_wrong_packed_file_is_refused(tmp_path, name):
-    text = np.random.default_rng(0).bytes(5000)
-    path = pack(tmp_path, name, text)
+    path = pack(tmp_path, name, np.random.default_rng(0).bytes(5000))
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ContentError, match="the file is damaged or truncated"):

@@ -211,7 +211,11 @@ def test_final_has_what_was_asked_for_with_a_parameter(dense):
 def test_a_problem_that_does_not_state_its_smoothness_can_be_run(dense, constant, walk):
     """There is no lambda then, so no gradient mapping; JSON has null for both."""
 
-    run = solve(without_constant(dense, constant), walk())
+    class Unknown(NonconvexLogistic):
+        def constants(self, start):
+            return replace(super().constants(start), **{constant: np.inf})
+
+    run = solve(Unknown(dense.features, dense.labels, dense.set, dense.alpha), walk())
     assert run.status == "finished"
     assert run.final["gradient_mapping_sq"] is None
     assert run.final["gradient_mapping_lambda"] is None

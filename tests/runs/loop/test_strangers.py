@@ -157,8 +157,7 @@ def test_a_method_outside_the_set_is_told_and_not_measured():
 
 def test_a_factored_point_outside_the_set_is_told():
     def far(ask, x, rng):
-        v = ask.lo(ask.gradient(x))
-        return State(combine(x, v, 1.5))
+        return State(combine(x, ask.lo(ask.gradient(x)), 1.5))
 
     assert stops(MATRIX, far, "outside the feasible set").final["fw_gap"] is None
 

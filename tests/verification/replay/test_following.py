@@ -92,8 +92,7 @@ def test_a_snapshot_among_equal_points_is_the_one_that_was_queried():
 @pytest.mark.parametrize("seed", [0, 14, 25])
 def test_an_output_of_an_outer_loop_that_is_cut_short_is_followed(seed):
     """Its random iterate may be one of those that were made, or none of them."""
-    method = ALGORITHMS["sarah"]
-    algorithm = method(iterations=12, batch=1, period=9, step=0.1)
+    algorithm = ALGORITHMS["sarah"](iterations=12, batch=1, period=9, step=0.1)
     problem = pf.problem("nonconvex-logistic", source="synthetic", set="none", rows=7, columns=3)
     transcript = record_run(problem, algorithm, seed=seed)
     outcome = compare_transcript_with_reference(transcript, algorithm)

@@ -169,8 +169,7 @@ def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
 @pytest.mark.thin(2)
 @pytest.mark.parametrize(("lacking", "since"), [(299, 0), (0, 1000), (150, 5000)])
 def test_a_component_that_is_no_longer_drawn_is_found(lacking, since):
-    rng = np.random.default_rng(4)
-    drawn = rng.integers(300, size=30_000)
+    drawn = np.random.default_rng(4).integers(300, size=30_000)
     assert indices._find_absence_rejection_and_p_value(drawn, 300) == (None, 1.0)
     late = drawn[since:]
     late[late == lacking] = (lacking + 7) % 300
@@ -193,8 +192,7 @@ def test_a_component_is_left_out_with_the_chance_that_is_said():
 
 @pytest.mark.parametrize("p", [0.03, 0.3, 0.9])
 def test_a_coin_that_falls_by_the_clock_is_found(p):
-    rng = np.random.default_rng(6)
-    right = (rng.random(3000) < p).astype(int)
+    right = (np.random.default_rng(6).random(3000) < p).astype(int)
     assert find_choice_rejection_and_p_value("coin", right, (1.0 - p, p))[0] is None
     clock = np.array([int((t + 1) * p) > int(t * p) for t in range(3000)]).astype(int)
     late = np.concatenate([right[:1000], clock])

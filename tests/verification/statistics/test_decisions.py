@@ -74,8 +74,7 @@ def test_no_law_is_rejected_above_its_p_value(chance):
 
 @pytest.mark.parametrize("seeds", range(1, 42))
 def test_each_end_misses_in_at_most_half_of_the_rest_and_no_nearer_one_would(seeds):
-    values = np.arange(1.0, seeds + 1)
-    found = medians.median_interval(values)
+    found = medians.median_interval(np.arange(1.0, seeds + 1))
     tail = 0.025
     if math.isinf(found.upper):
         assert found.lower == -math.inf
