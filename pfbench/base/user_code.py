@@ -186,6 +186,8 @@ def instantiate_class(
             f"{selector.name} is an optimiser of torch: write "
             f"pfbench.adapters:TorchOptimizer[optimizer={selector.name},iterations=100,step=0.1]."
         )
+    if lacking := sorted(getattr(obj, "__abstractmethods__", ())):
+        raise InputError(f"{selector.name} lacks {', '.join(lacking)}: add this to the class.")
     arguments = _bind_arguments(obj, selector, defaults, remedy)
     with blame_user_code(str(selector)):
         return obj(**arguments)

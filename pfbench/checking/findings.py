@@ -64,6 +64,8 @@ def skip_unless_offered(problem: Any, verb: str) -> None:
 
 def make_with_test_parameters(make: Callable[[Any], Any], kind: Any) -> Any:
     """Instantiate a class with test parameters; raise `CheckFailed` if it rejects them."""
+    if lacking := sorted(getattr(kind, "__abstractmethods__", ())):
+        raise CheckFailed(f"the class must define {', '.join(lacking)}", "it does not")
     try:
         return make(kind)
     except NotTestable as error:

@@ -48,7 +48,7 @@ def plan(problem="own_things:Quadratic", algorithm=DESCENT, **more):
         ("nothing", "NoneType does not derive from pfbench.problems.FiniteSum"),
         ("number", "int does not derive from"),
         ("Duck", "Duck does not derive from"),
-        ("NoGradient", "abstract method"),
+        ("NoGradient", "NoGradient lacks "),
         ("NoSet", "lacks name, diameter, has_projection, contains(x), lo(g), minimum(g)"),
         ("HalfN", "n of own_things:HalfN=2.5 must be an integer"),
         ("Outside", "is outside its feasible set"),
