@@ -221,8 +221,8 @@ def add_location(text: object, location: SourceLocation | None, then: str = "") 
 
 
 def suggest_attribute(error: BaseException) -> str:
-    """Return ``: did you mean 'NAME'?`` for an unknown attribute, else an empty string."""
-    if not isinstance(error, AttributeError) or not error.name:
+    """Return ``: did you mean 'NAME'?`` for an unknown attribute; "" if there is a question."""
+    if not isinstance(error, AttributeError) or not error.name or str(error).endswith("?"):
         return ""
     existing = [name for name in dir(error.obj) if not name.startswith("_")]
     near = difflib.get_close_matches(error.name, existing, n=1, cutoff=0.6)

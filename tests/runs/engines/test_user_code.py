@@ -11,6 +11,7 @@ import pytest
 from misbehaving import Poisons
 from stored import comparable
 
+from pfbench.base.constants import Constants
 from pfbench.base.errors import LONGEST, brief_error_text
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.run_task import run_from_result
@@ -140,4 +141,7 @@ def test_whatever_an_error_says_its_run_is_kept(tmp_path):
 
 def test_a_short_text_is_kept_as_it_is():
     assert brief_error_text(ValueError("é" * LONGEST)) == "é" * LONGEST
+    with pytest.raises(AttributeError) as unknown:
+        Constants(n=3).LL  # noqa: B018
+    assert brief_error_text(unknown.value) == "unknown constant 'LL': did you mean 'L'?"
     assert Poisons.name == "descent"
