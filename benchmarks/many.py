@@ -47,8 +47,10 @@ TARGETS = {
     "checked": (8.0, 300),
     "exported csv-wide": (12.0, 300),
     "exported csv-long": (12.0, 300),
+    "exported benchopt": (12.0, 300),
     "reported": (25.0, 500),
     "long trace listed": (math.inf, 150),
+    "long trace checked": (math.inf, 150),
     "long trace exported": (math.inf, 150),
 }
 """Most seconds of the processor and MB for 10^5 runs, on a quiet core."""
