@@ -2,10 +2,10 @@
 
 import gc
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, repeat
 from math import nan
 from typing import Any, NamedTuple
 
@@ -58,21 +58,19 @@ class Listing:
     damaged: list[DamageReport] = field(default_factory=list)
 
 
-def check_and_list_rows(rows: Iterable[Sequence[Any]], names: Collection[str]) -> Listing:
+def check_and_list_rows(rows: Iterable[Sequence[Any]], names: Sequence[str]) -> Listing:
     """Return a listing of rows; a row with a wrong type or value is listed as damaged.
 
-    The cells are those of a `Row` and the checksum, but None in columns that are not among `names`.
+    The cells are those of the columns `names` of a `Row`, and the checksum; the others become None.
     If `names` are those of all columns, a row with a wrong checksum is listed as damaged, too.
     """
-    listing, waiting = Listing([]), iter(rows)
+    listing, waiting, unread = Listing([]), iter(rows), dict.fromkeys(Row._fields, repeat(None))
     # Equal texts of very many rows are one object.
     share = dict[Any, Any]().setdefault
     while some := list(islice(waiting, _AT_ONCE)):
         *cells_by_column, checksums = zip(*some, strict=True)
-        columns = dict(zip(Row._fields, cells_by_column, strict=True))
-        damaged = dict.fromkeys(
-            _find_damaged({name: columns[name] for name in names}), "incomplete"
-        )
+        columns = dict(zip(names, cells_by_column, strict=True))
+        damaged = dict.fromkeys(_find_damaged(columns), "incomplete")
         if len(names) == len(Row._fields):
             sums = (zlib.crc32(encode_for_checksum(cells[:SHOWN])) for cells in some)
             pairs = enumerate(zip(sums, checksums, strict=True))
@@ -84,7 +82,7 @@ def check_and_list_rows(rows: Iterable[Sequence[Any]], names: Collection[str]) -
             columns["seconds"] = tuple(
                 nan if seconds is None and kind == "run" else seconds for kind, seconds in timed
             )
-        valid = list(map(Row._make, zip(*columns.values(), strict=True)))
+        valid = list(map(Row._make, zip(*{**unread, **columns}.values(), strict=False)))
         for index in sorted(damaged, reverse=True):
             kind, key, *_ = valid.pop(index)
             listing.damaged.append(DamagedFileError(damaged[index]).report(kind, key))

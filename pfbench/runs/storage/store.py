@@ -335,14 +335,13 @@ class Store:
         columns
             Columns to read, among them kind and key; the others are None.
         """
-        cells = {name: name if name in columns else "NULL" for name in Row._fields}
-        if "bytes" in columns:
-            cells["bytes"] = "length(meta) + length(trace)"
-        query, arguments = f"SELECT {', '.join(cells.values())}, checksum FROM entries", []
+        names = [name for name in Row._fields if name in columns]
+        cells = ("length(meta) + length(trace)" if name == "bytes" else name for name in names)
+        query, arguments = f"SELECT {', '.join(cells)}, checksum FROM entries", []
         if families is not None:
             query += " WHERE kind = 'run' AND family IN (SELECT value FROM json_each(?))"
             arguments.append(json.dumps([*families]))
-        collect = partial(check_and_list_rows, names=columns)
+        collect = partial(check_and_list_rows, names=names)
         with self._mutex, translate_errors(self.path), gc_disabled():
             listing: Listing = self._fetch(query, *arguments, collect=collect)
         return listing
