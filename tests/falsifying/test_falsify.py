@@ -374,6 +374,10 @@ def test_a_method_that_raises_is_refused_with_the_reason():
     assert search(edge("COUNT"), seconds=4).verdict == "refused"
 
 
+def test_a_bound_with_other_units_falls_at_a_line_search():
+    assert search(edge("UNITS"), seconds=6).verdict == "violated"
+
+
 def test_what_is_unclear_is_said_before_the_search():
     remarks = " ".join(list_wording_remarks(list_statements(edge("SINGLE"))))
     assert 'says "for some"' in remarks

@@ -242,3 +242,8 @@ PROJECTED = claim(
 SPIDER = law("spider-fw", {"iterations": 2, "step": 0.5, "batch": 1, "period": 2}, None, BOUNDED)(
     "spider", lambda c, a, past: past.error_sq + c.L_f**2 * past.step_sq
 )
+UNITS = claim(
+    *("units", lambda c, a, t: 2 * c.L_f * c.D / (t + 2), "frank-wolfe", BOUNDED, "every"),
+    *("f(x_t) - min f <= 2 L D/(t + 2)", "suboptimality"),
+    parameters=lambda c, T=8: {"iterations": T, "step": "line-search"},
+)
