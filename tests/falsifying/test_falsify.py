@@ -383,6 +383,10 @@ def test_what_is_unclear_is_said_before_the_search():
     assert 'says "for some"' in remarks
     assert 'statistic="every"' in remarks
     assert not list_wording_remarks(list_statements(edge("ATTAINED")))
+    for assumption, said in (("f smooth", "no assumption says that f is convex"), ("f is PL", "")):
+        claim = replace(edge("UNITS"), assumptions=(assumption,))
+        remarks = " ".join(list_wording_remarks(list_statements(claim)))
+        assert (said in remarks, bool(remarks)) == (True, bool(said))
 
 
 def test_the_same_seed_gives_the_same_counterexample():

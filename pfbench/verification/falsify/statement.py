@@ -213,7 +213,7 @@ def list_wording_remarks(statements: list[SearchedStatement]) -> list[str]:
     codes = [f.__code__ for f in check.bounds_by_label.values() if hasattr(f, "__code__")]
     numbers = {v for code in codes for v in code.co_consts if isinstance(v, float)}
     unnamed = [f"{v:g}" for v in sorted(numbers) if len(f"{v:g}".strip("0.")) > 3]
-    assumed = " ".join(first.conditions)
+    assumed = " ".join(part for text in first.conditions for part in split_assumption(text))
     is_fixed = any(statement.horizon is None for statement in statements)
     units = check_claim_units(claim) if claim.instances and not claim.scale_dependence else None
     remarks = {
