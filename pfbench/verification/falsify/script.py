@@ -49,10 +49,7 @@ def compose_and_run_script(
     text = _compose_script(statement, counterexample)
     lines = text.splitlines()
     if len(lines) > MAX_LINES or max(map(len, lines)) > _WIDTH:
-        raise Inexact(
-            f"the script has {len(lines)} lines of at most {max(map(len, lines))} characters, but "
-            f"only {MAX_LINES} lines of {_WIDTH} characters are allowed"
-        )
+        raise Inexact(f"its {len(lines)} lines exceed {MAX_LINES} lines of {_WIDTH} characters")
     command, limit = [sys.executable, "-I", "-c", text], min(seconds, _SECONDS)
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)

@@ -218,7 +218,7 @@ def list_wording_remarks(statements: list[SearchedStatement]) -> list[str]:
     units = check_claim_units(claim) if claim.instances and not claim.scale_dependence else None
     remarks = {
         f'The statement says "{words and words[0]}"; the search takes every T and instance.': words,
-        "The number of steps is fixed: let `parameters` be a function of T.": is_fixed,
+        "The search varies the number of steps if `parameters` is a function of T.": is_fixed,
         f'The statement is about an expectation; statistic="{statistic}" tests each run: use '
         '"mean", "last" or "output".': is_mean and not first.is_deterministic and statistic in EACH,
         f"The bound has a constant without a name: {', '.join(unnamed)}.": unnamed,
