@@ -12,7 +12,7 @@ from typing import Any
 def lazy_names(
     package: str, listing: str = ""
 ) -> tuple[Mapping[str, str], list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """Return what a package needs to load its public names on access.
+    """Return the names and functions by which a package loads its public names on access.
 
     Parameters
     ----------

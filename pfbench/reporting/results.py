@@ -342,6 +342,6 @@ def first_row_beyond_limits(run: Run, limits: Limits) -> int:
     Return the number of rows if no row does.
     """
     numbers = np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
-    most = {run.columns.index(name): n for name, n in limits.items() if name in run.columns}
-    is_exceeded = (numbers[:, [*most]] > [*most.values()]).any(axis=1)
+    largest = {run.columns.index(name): n for name, n in limits.items() if name in run.columns}
+    is_exceeded = (numbers[:, [*largest]] > [*largest.values()]).any(axis=1)
     return int(is_exceeded.argmax()) if is_exceeded.any() else len(run.rows)
