@@ -105,7 +105,7 @@ class OptimizerCopier:
                 `OptimizerCopier` was created.
         """
         name = self._class.__name__
-        if list_required_arguments(self._class.step) != ["self"]:
+        if len(list_required_arguments(self._class.step) or ()) > 1:
             raise InputError(f"{name}.step needs a closure, but copies take steps without one.")
         arguments = {name: settings[name] for name in self._arguments if name in settings}
         for first in ([{**settings, "params": parameters}], parameters):

@@ -233,7 +233,7 @@ class BatchReplay:
             gradients = torch.autograd.grad(loss, self._parameters, allow_unused=True)
         counts.replay_sfo += size
         pairs = zip(gradients, self._parameters, strict=True)
-        layers = [torch.zeros_like(p) if g is None else g.detach() for g, p in pairs]
+        layers = [torch.zeros_like(p) if g is None else g.detach().to_dense() for g, p in pairs]
         layers = [layer.double() for layer in layers]
         value = float(loss.detach())
         return (value, layers) if math.isfinite(value) else None
