@@ -109,6 +109,8 @@ PLANTED = {
         ("the bias correction is that of step t+1", steps_of_adamw),
         ("steps are not counted: the bias correction stays that of step 1", steps_of_adamw),
         ("the step counter grows with each tensor", order_of_layers),
+        ("Nesterov's form takes M + beta g, not g + beta M", steps_of_muon),
+        ("each step takes the gradient of the step before", steps_of_adamw),
         (
             "the buffer is an average, and Nesterov's form takes the gradient unscaled",
             steps_of_muon,
