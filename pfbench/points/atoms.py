@@ -1,4 +1,4 @@
-"""Weighted sums of rank-one matrices, without any M x N array."""
+"""Weighted sums of rank-one matrices, without any array larger than their factors."""
 
 import math
 from dataclasses import dataclass
