@@ -71,7 +71,7 @@ class StepProgress:
         self._has_line = self._has_estimate = False
 
     def __enter__(self) -> Self:
-        self._task = self._bar.add_task(self._title, total=self._total, so_far="", left="")
+        self._task = self._bar.add_task(self._title, total=self._total, so_far="starting", left="")
         self._bar.start()
         self._bar.refresh()
         return self
