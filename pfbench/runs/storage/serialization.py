@@ -400,18 +400,20 @@ def _read_trace(shape: Any, packed: bytes) -> StoredTrace:
     if rows * len(names) > MOST_NUMBERS:
         raise DamagedFileError("too large", f"{rows:,} rows of {len(names):,} columns")
     at_once, size = _BLOCK // 8 // len(names), 8 * rows * len(names)
-    sizes = [8 * min(at_once, rows - start) for start in range(0, rows, at_once)]
-    unpacker, columns = _Unpacker(packed), list[_Unpacker]()
-    for _ in names if size > _LONG else ():
-        columns.append(unpacker.copy())
-        for part in sizes:
-            unpacker.read(part)
+    unpacker, columns = _Unpacker(packed), []
+    if size > _LONG:
+        sizes = [8 * min(at_once, rows - start) for start in range(0, rows, at_once)]
+        for _ in names:
+            columns.append(unpacker.copy())
+            for part in sizes:
+                unpacker.read(part)
     data = unpacker.read(size + 1 - unpacker.number)
     rest = unpacker.finish(size, "a trace")
     if rest or unpacker.number != size:
         raise DamagedFileError("truncated", f"{unpacker.number + len(rest):,} bytes of {size:,}")
-    blocks: Iterable[Words] = _LongTrace(columns, sizes)
-    if not columns:
+    if columns:
+        blocks: Iterable[Words] = _LongTrace(columns, sizes)
+    else:
         words = np.frombuffer(data, "<i8").reshape(len(names), rows)
         blocks = [words[:, start : start + at_once] for start in range(0, rows or 1, at_once)]
     if len(names) < len(all_names):
