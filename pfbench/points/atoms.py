@@ -1,4 +1,4 @@
-"""Weighted sums of rank-one matrices, without any array larger than their factors."""
+"""Weighted sums of rank-one matrices, without any M x N array."""
 
 import math
 from dataclasses import dataclass
@@ -180,19 +180,13 @@ def as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
 def svd_of_factors(factors: Factors) -> Factors:
     """Return the singular value decomposition of a factored matrix, exact up to rounding.
 
-    The cost is O((M + N) K^2) for K < min(M, N) atoms. For more atoms, it is O(M N K), since a
-    matrix of size M x N is no larger than the factors.
+    The cost is O((M + N) K^2) for K atoms; nothing of size M x N is formed.
     """
-    left, right = factors.left.T * factors.weights, factors.right.T
-    if right.shape[1] >= min(len(left), len(right)):
-        u, s, vt = np.linalg.svd(left @ right.T, full_matrices=False)
-    else:
-        left_basis, left_core = np.linalg.qr(left)
-        right_basis, right_core = np.linalg.qr(right)
-        p, s, qt = np.linalg.svd(left_core @ right_core.T)
-        u, vt = left_basis @ p, (right_basis @ qt.T).T
+    left_basis, left_core = np.linalg.qr(factors.left.T)
+    right_basis, right_core = np.linalg.qr(factors.right.T)
+    p, s, qt = np.linalg.svd((left_core * factors.weights) @ right_core.T)
     rank = int(np.count_nonzero(s > 1e-15 * max(s[0], 1e-300))) if s.size else 0
-    return Factors(s[:rank], u.T[:rank], vt[:rank])
+    return Factors(s[:rank], (left_basis @ p[:, :rank]).T, (right_basis @ qt[:rank].T).T)
 
 
 def nuclear_norm_upper_bound(factors: Factors) -> float:
@@ -206,9 +200,8 @@ def frobenius_norm(*terms: Factors) -> float:
     weights = np.concatenate([term.weights for term in terms])
     if not len(weights):
         return 0.0
-    right = np.concatenate([term.right for term in terms]).T
-    # Its triangular factor is smaller, but takes the time of some products with `right` itself.
-    core = (np.linalg.qr(right, mode="r") if 4 * len(weights) < len(right) else right) * weights
+    right = np.concatenate([term.right for term in terms])
+    core = np.linalg.qr(right.T, mode="r") * weights
     total = 0.0
     for start in range(0, terms[0].left.shape[1], 4096):
         part = slice(start, start + 4096)
@@ -222,8 +215,8 @@ def matrix_entries(
 ) -> Floats:
     """Return the entries of a factored matrix at the positions (rows[i], columns[i])."""
     out = np.empty(len(rows))
-    for start in range(0, len(rows), 512):  # so few that all products stay in the cache
-        part = slice(start, start + 512)
+    for start in range(0, len(rows), 4096):
+        part = slice(start, start + 4096)
         left, right = factors.left[:, rows[part]], factors.right[:, columns[part]]
-        out[part] = factors.weights @ (left * right)
+        out[part] = np.einsum("k,kj,kj->j", factors.weights, left, right, optimize=False)
     return out
