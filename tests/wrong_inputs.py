@@ -234,8 +234,6 @@ OWN = {
     "run deep.toml": "deep.toml",
     "run wrong_folder.py": "wrong_folder.py cannot be read",
     "compare ''": "NAME",
-    "pack": "is now `pfbench archive make and check`",
-    "receipt": "is now `pfbench archive check`",
     "archive make nowhere.toml": "missing option",
     "archive make nowhere.toml -o a.zip": "nowhere.toml",
     "archive check file": "is not a complete pfbench archive",

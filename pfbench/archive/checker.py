@@ -200,10 +200,8 @@ class _ClaimsTasks:
         redrawn = [claim["name"] for claim in fields["claims"] if claim["kind"] in REDRAWN]
         for k, name in enumerate(shuffle([name for name in redrawn if name in sound])):
             judge = claim_tasks.describe_failure_with_other_data
-            task, note = (
-                self.ask(judge, name, fields["effort"], new_data_seed),
-                outcome.add_deviation,
-            )
+            task = self.ask(judge, name, fields["effort"], new_data_seed)
+            note = outcome.add_deviation
             yield CheckTask(task, note, f"{name} with other data", not k, "verdicts")
 
     def errata_and_faults(self) -> Iterator[CheckTask]:

@@ -77,11 +77,9 @@ class ComponentChecks(ProblemChecks):
             return
         for _ in TimeLimit(self.seconds_per_check / 2.0).rounds(8):
             x, i = space.random_member(), int(space.rng.integers(problem.n))
-            first, second, item = (
-                space.random_line_anywhere(x),
-                space.random_line_anywhere(x),
-                np.array([i]),
-            )
+            first = space.random_line_anywhere(x)
+            second = space.random_line_anywhere(x)
+            item = np.array([i])
             component = partial(problem.batch, item)
             along_first, first_error = derivative(restrict_to_line(component, first))
             along_second, second_error = derivative(restrict_to_line(component, second))

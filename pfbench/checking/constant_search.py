@@ -432,10 +432,8 @@ class ConstantSearch(ProblemChecks):
 
     def _component_gradients(self, x: Point) -> Floats:
         """Return the gradients of the components in `_component_indices` at x, one in each row."""
-        request, samples = (
-            keep(x),
-            map(self._single_component_sample, range(self._component_indices.size)),
-        )
+        request = keep(x)
+        samples = map(self._single_component_sample, range(self._component_indices.size))
         return np.array([np.ravel(self.problem.batch(sample, request)) for sample in samples])
 
     def _mean_or_lower_limit(self, squares: Floats) -> float:

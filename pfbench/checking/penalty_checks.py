@@ -65,11 +65,9 @@ class PenaltyChecks:
         """Check that h is convex: h((1 - w) x + w y) <= (1 - w) h(x) + w h(y)."""
         h = self.penalty.value
         for _ in TimeLimit(_SECONDS).rounds(200):
-            x, y, w = (
-                self.random_point_with_ties(),
-                self.random_point_with_ties(),
-                self.rng.uniform(0.1, 0.9),
-            )
+            x = self.random_point_with_ties()
+            y = self.random_point_with_ties()
+            w = self.rng.uniform(0.1, 0.9)
             chord, middle = (1.0 - w) * h(x) + w * h(y), h((1.0 - w) * x + w * y)
             if not middle <= chord + _RELATIVE * (1.0 + abs(chord)):
                 raise CheckFailed(

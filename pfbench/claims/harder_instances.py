@@ -272,10 +272,8 @@ def _iterate_fitting_instances(
         problem: Any = None if selector in instances else item.example()
         if not hasattr(problem, "set") or _has_penalty_norm_and_bounded_set(problem) not in parts:
             continue
-        known_assumptions, size = (
-            _list_known_assumptions(problem),
-            problem.n * int(np.prod(problem.start().shape)),
-        )
+        known_assumptions = _list_known_assumptions(problem)
+        size = problem.n * int(np.prod(problem.start().shape))
         if assumed <= known_assumptions:
             yield _Candidate(
                 subject, selector, item, size, (*rest, *sorted(shared - known_assumptions))

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -30,13 +30,6 @@ FAULTS = 20
 """Default number of generated faults for each method of a theorem."""
 
 _SECONDS = option("S", "Time limit of a check in seconds.", default=100.0)
-
-
-def refuse_removed_command(context: typer.Context) -> NoReturn:
-    """Raise an error that names the command which replaces a removed one."""
-    used = {"pack": "make and check", "receipt": "check", "record": "collect"}
-    name = str(context.info_name)
-    raise InputError(f"`pfbench {name}` is now `pfbench archive {used[name]}`: see its --help.")
 
 
 @app.command()

@@ -216,11 +216,9 @@ def _describe_problem(selector: Selector) -> Described:
 
 
 def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
-    cls, parameters, problems = (
-        item.object,
-        get_parameters(item.object),
-        dict(_problems_and_parameters_accepting(item)),
-    )
+    cls = item.object
+    parameters = get_parameters(item.object)
+    problems = dict(_problems_and_parameters_accepting(item))
     answers = (
         [Fact("prox", _return_description(cls.prox), "prox")]
         if item.kind != "set"

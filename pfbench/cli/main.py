@@ -147,13 +147,6 @@ app.command("new")(new.create_files)
 app.command("check")(check.check)
 app.add_typer(store_command.app, name="store")
 app.add_typer(archive_command.app, name="archive")
-for _name in ("pack", "receipt", "record"):
-    app.command(
-        _name,
-        hidden=True,
-        add_help_option=False,
-        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-    )(archive_command.refuse_removed_command)
 
 
 @app.callback(invoke_without_command=True)

@@ -240,12 +240,10 @@ class LinearModel(FiniteSum):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
-        a, top, squares, loss = (
-            self.alpha,
-            self._moment_eigenvalue_bounds,
-            self._row_norms_squared,
-            self.loss,
-        )
+        a = self.alpha
+        top = self._moment_eigenvalue_bounds
+        squares = self._row_norms_squared
+        loss = self.loss
         h = 0.0 if self.penalty is None else self.penalty.value(start)
         certified = eigenvalue_bound_probability_note(self._csr)
         D, exact = self.set.diameter, "exact" if self.set.diameter_is_exact else "an upper bound"

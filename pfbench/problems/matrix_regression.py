@@ -226,10 +226,8 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
     @cached_property
     def _gradient_deviation_bound(self) -> float:
         """Upper bound, valid on the whole set, of the square root of E |grad f_i - grad f|^2."""
-        squares, mean = (
-            self.data.matrix_norms_sq,
-            self._gradient_of_squared_loss(np.zeros(self.shape)),
-        )
+        squares = self.data.matrix_norms_sq
+        mean = self._gradient_of_squared_loss(np.zeros(self.shape))
         at_zero = float((self.data.y**2 * squares).mean()) - float(np.vdot(mean, mean))
         top = self.data.max_weighted_eigenvalue_bound(squares, centred=True)
         return math.sqrt(max(0.0, at_zero)) + self.set.max_norm * math.sqrt(max(0.0, top))

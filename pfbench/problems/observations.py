@@ -270,8 +270,6 @@ def _centre_and_split(
     centre = math.fsum(values[:observed_count]) / observed_count
     values = values - centre
     rest = slice(observed_count, observed_count + heldout_count)
-    observed, held_out = (
-        (i[:observed_count], j[:observed_count], values[:observed_count]),
-        (i[rest], j[rest], values[rest]),
-    )
+    observed = (i[:observed_count], j[:observed_count], values[:observed_count])
+    held_out = (i[rest], j[rest], values[rest])
     return Observations(shape, *observed, *held_out, centre=centre)

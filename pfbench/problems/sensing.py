@@ -131,10 +131,8 @@ class SensingData:
         """Return the products <Z_i, x> of the k given components, shape (k,)."""
         loops.check_indices(indices, self.n)
         out = np.empty(indices.size)
-        bounds, flat = (
-            self._thread_chunk_bounds(indices.size),
-            check_dense_point(x, self.shape).ravel(),
-        )
+        bounds = self._thread_chunk_bounds(indices.size)
+        flat = check_dense_point(x, self.shape).ravel()
         if bounds.size == 2:
             loops.write_products(0, indices.size, self.rows, indices, flat, out)
         else:

@@ -207,10 +207,8 @@ def _make_verdict(
     """
     decision = evidence.decision
     verdict = VerdictName(decision.verdict)
-    reason, measured = (
-        decision.reason,
-        {**decision.measured, **_test_count_and_tight_instances(claim, decision)},
-    )
+    reason = decision.reason
+    measured = {**decision.measured, **_test_count_and_tight_instances(claim, decision)}
     if claim.disputed and not is_broken:
         measured["verdict"] = decision.verdict
         verdict, reason = VerdictName.DISPUTED, f"{claim.disputed} (measured: {decision.verdict})."

@@ -188,10 +188,8 @@ def examine_noiseless_bound_constant(effort: str, seed: int) -> ExaminationEvide
     muon = Muon(iterations=100, step=eta, beta=beta, batch=1)
     states = steps(problem, muon, streams={"algorithm": np.random.default_rng(seed)}).states
     mean = float(np.mean([abs(float(state.at[0, 0])) for state in states]))
-    first, second = (
-        compute_printed_bound(**numbers, lo=1.0),
-        compute_corrected_bound(**numbers, lo=1.0, hi=1.0),
-    )
+    first = compute_printed_bound(**numbers, lo=1.0)
+    second = compute_corrected_bound(**numbers, lo=1.0, hi=1.0)
     evidence = compare_ratios(
         mean / first, mean / second, measured=mean, display=first, ours=second
     )

@@ -66,10 +66,8 @@ def _final_gap_and_small_gap_distance_ratios(
     squared distances |y - theta_hat|^2 are those at all points y with at most this gap, divided by
     eps_stat^2.
     """
-    tested, target = (
-        shared_runs.from_quadratic(problem),
-        problem.sigma_hat * statistical_error_squared,
-    )
+    tested = shared_runs.from_quadratic(problem)
+    target = problem.sigma_hat * statistical_error_squared
     ratios = [0.0]
     gap = math.inf
     for _, _, step in shared_runs.follow_inner_iterations(
@@ -176,17 +174,13 @@ def examine_squared_norm(
     theta_hat is the minimiser. A gap is small if f(theta) - f(theta_hat) <= sigma_hat eps^2.
     """
     share = float(stream(seed, "(15)").uniform(0.2, 0.6))
-    problem, printed = (
-        shared_runs.make_biased_minimiser_problem(_WIDE, 1, share),
-        _statistical_error_squared_as_printed(share),
-    )
+    problem = shared_runs.make_biased_minimiser_problem(_WIDE, 1, share)
+    printed = _statistical_error_squared_as_printed(share)
     truth = problem.value(problem.minimiser + share * scipy.linalg.hadamard(_WIDE)[-1] / _WIDE)
     gap = problem.sigma_hat * printed
     own = _distance_squared_of_far_point(share, 8.0 * gap) / (8.0 * printed)
-    ratio, corrected = (
-        _distance_squared_of_far_point(share, gap) / printed,
-        _ratio_of_squared_distance_to_bound(share),
-    )
+    ratio = _distance_squared_of_far_point(share, gap) / printed
+    corrected = _ratio_of_squared_distance_to_bound(share)
     return compare_ratios(
         corrected if is_corrected else ratio, corrected
     ).with_ratios_under_other_readings(
@@ -218,15 +212,11 @@ def examine_length_bounded_by_square(
     The left side of (22) is a length, but the right side is a squared length.
     """
     share = float(stream(seed, "(22)").uniform(0.2, 0.6))
-    printed, corrected = (
-        _statistical_error_squared_as_printed(share),
-        _ratio_of_squared_distance_to_bound(share),
-    )
+    printed = _statistical_error_squared_as_printed(share)
+    corrected = _ratio_of_squared_distance_to_bound(share)
     gap = (1.0 - 8.0 / _WIDE) * printed
-    square, own = (
-        _distance_squared_of_far_point(share, gap),
-        _distance_squared_of_far_point(share, 8.0 * gap) / (8.0 * printed),
-    )
+    square = _distance_squared_of_far_point(share, gap)
+    own = _distance_squared_of_far_point(share, 8.0 * gap) / (8.0 * printed)
     return compare_ratios(
         corrected if is_corrected else math.sqrt(square) / printed, corrected
     ).with_ratios_under_other_readings(

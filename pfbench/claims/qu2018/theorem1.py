@@ -242,10 +242,8 @@ def check_rate(trial: Trial) -> Evidence:
         decision = replace(reached, reason=f"|G|^2 <= eps is not reached. {reached.reason}")
         return Evidence(decision, claimed, runs)
     lengths = trial.choose_by_effort((15, 32, 70, 150), (8, 15, 30, 57, 111, 214, 413, 800))
-    chain, decades = (
-        [_cost_to_target_on_chain(trial, T) for T in lengths],
-        trial.choose_by_effort(1.0, 2.0),
-    )
+    chain = [_cost_to_target_on_chain(trial, T) for T in lengths]
+    decades = trial.choose_by_effort(1.0, 2.0)
     on_chain = f"zero chain, {decades:g} decades of eps"
 
     def slope_decision(subject: str, claimed: float) -> Decision:

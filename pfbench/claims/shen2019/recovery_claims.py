@@ -168,10 +168,8 @@ def examine_objective_sum_or_mean(
     expected = {"V": float(mean.n), "L": float(mean.n), "f": 1.0}
     deviation = max(abs(ratios[name] / expected[name] - 1.0) for name in ratios)
     wrong = max(abs(ratios[name] / printed(mean.n) - 1.0) for name in ("V", "L"))
-    cast, relative = (
-        _gap_at_zero_of_component_sum(mean),
-        ratios["V"] * mean.value(mean.start()) / _objective_at_zero_as_printed(mean),
-    )
+    cast = _gap_at_zero_of_component_sum(mean)
+    relative = ratios["V"] * mean.value(mean.start()) / _objective_at_zero_as_printed(mean)
     return ExaminationEvidence(
         printed_fails=wrong > 1e-6,
         corrected_holds=deviation <= 1e-9,

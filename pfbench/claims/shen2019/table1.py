@@ -300,10 +300,8 @@ def check_crossover_with_spiderg(trial: Trial, *, estimator: str) -> Evidence:
             reference = make_path_case(spider, PATHS["spiderg"], n, factor * epsilon)
             few, many = (computed, reference) if factor < 1.0 else (reference, computed)
             seeds = trial.seeds(statistics.MOST_SEEDS + _FOR_PERIOD, f"{n} {factor}")
-            p, q = (
-                few.cheapest_period(seeds[statistics.MOST_SEEDS :]),
-                many.cheapest_period(seeds[statistics.MOST_SEEDS :]),
-            )
+            p = few.cheapest_period(seeds[statistics.MOST_SEEDS :])
+            q = many.cheapest_period(seeds[statistics.MOST_SEEDS :])
 
             def ratio(
                 seed: int, few: PathCase = few, many: PathCase = many, p: int = p, q: int = q

@@ -317,10 +317,8 @@ class Bound(StatementCheck):
         """
         if self.statistic != "mean" or getattr(trial.original_algorithm, "output", "") != "uniform":
             return {}
-        problem, setting = (
-            next(iterate_titled_problems(trial))[1],
-            next(iter(self.settings.values())),
-        )
+        problem = next(iterate_titled_problems(trial))[1]
+        setting = next(iter(self.settings.values()))
         sizes = setting.make_case(trial, problem).parameters_set_by_claim
         minimises = "lo" in getattr(trial.original_algorithm, "requires", ())
         return {"output": trial.decide_if_output_is_uniform(None if minimises else FREE, **sizes)}

@@ -168,10 +168,8 @@ def prox_spiderboost(N: int, L: float = 1.0) -> float:
     and epochs of q = 2 steps.
     """
     method = ProxSpiderBoost(iterations=N, step=0.5, batch=1, period=2)
-    inner, measure = (
-        FunctionClass(n=2, L=L, delta=DELTA),
-        partial(_gradient_mappings_before_last, lam=0.5),
-    )
+    inner = FunctionClass(n=2, L=L, delta=DELTA)
+    measure = partial(_gradient_mappings_before_last, lam=0.5)
     return _solve(method, inner, "mean", has_prox=True, measure=measure)
 
 
