@@ -314,10 +314,8 @@ def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
     StorageError
         If the system does not permit reading a file.
     """
-    (first, lost), (second, runs) = (
-        _runs_and_damage_by_plan(old_store),
-        _runs_and_damage_by_plan(new_store),
-    )
+    first, lost = _runs_and_damage_by_plan(old_store)
+    second, runs = _runs_and_damage_by_plan(new_store)
     both = [plan for plan in first if plan in second]
     changes = [list(_run_differences(first[plan], second[plan])) for plan in sorted(both)]
     changed = sum(map(bool, changes))

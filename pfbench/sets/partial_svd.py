@@ -147,10 +147,8 @@ class _KrylovSpace:
         inside, new, corner = _orthogonalise_block(self._y @ right, left)
         below = np.zeros((new.shape[1], size))
         self._band = np.block([[self._band, inside], [below, corner]])
-        self._left_basis, self._right_basis = (
-            np.hstack([left, new]),
-            np.hstack([self._right_basis, right]),
-        )
+        self._left_basis = np.hstack([left, new])
+        self._right_basis = np.hstack([self._right_basis, right])
         _, self._next_block, self._coupling = _orthogonalise_block(
             self._y.T @ new, self._right_basis
         )

@@ -277,8 +277,10 @@ class _RunStopped(BaseException):
     """
 
 
-class _RemoteOracles(IndexSampling):
+class _RemoteOracles:
     """Oracles in the method's process: each call is a message to the problem's process."""
+
+    sample = IndexSampling.sample  # and not `difference`, which the other process counts
 
     def __init__(self, link: MethodPipeEnd, n: int, D: float) -> None:
         self.n, self.D = n, D
