@@ -240,7 +240,6 @@ OWN = {
     "archive check nowhere.zip": "nowhere.zip cannot be read",
     "archive check folder.csv": "folder.csv",
     "archive collect nowhere": "has no archive",
-    "record add a b.zip": "`pfbench record` is now `pfbench archive collect`",
     "archive make page-count -o a.zip": "must be a SPEC.toml, FILE.py",
     "archive make a.py -o none/a.zip": "no folder none",
     "archive make a.py -o a.zip --price sfo=1": "with --suite",
