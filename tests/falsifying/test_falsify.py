@@ -129,6 +129,18 @@ def test_a_module_is_loaded_with_exact_literals():
     )
 
 
+@pytest.mark.parametrize(("bend", "slope"), [(2, -1), (0, -1), (0, 1), (-1, 1), (-1, 3), (0, 0)])
+def test_a_line_search_of_a_parabola_is_exact(bend, slope):
+    search = load_exact_module(claims("line_search.py"), RationalOrRoot).search
+
+    def value(x):
+        return number(str(bend)) * x * x + number(str(slope)) * x
+
+    found = search(value, bounds=(number("0"), number("2")))
+    assert found.fun == value(found.x)
+    assert found.fun == min(value(number(f"{k}/8")) for k in range(17))
+
+
 def test_modules_that_import_each_other_are_loaded_exactly(tmp_path, monkeypatch):
     (tmp_path / "bounds_of.py").write_text("import method_of\nhalf = 1 / 2\n")
     (tmp_path / "method_of.py").write_text("import bounds_of\nthird = 1 / 3\n")

@@ -310,7 +310,8 @@ def _make_exact_modules(number: type[Number]) -> Mapping[str, ModuleType]:
         size = max(abs(v.as_float()) for v in values)
         if any(abs(error.as_float()) > _EXACT * size for error in errors):
             raise Inexact("a line search is exact only for quadratic functions")
-        x = low + width * min(max(-slope / (2 * bend), 0), 1) if bend > 0 else low
+        end = min(max(-slope / (2 * bend), 0), 1) if bend > 0 else int(values[4] < values[0])
+        x = low + width * end
         return SimpleNamespace(x=x, fun=value(x))
 
     def fill(constant: int) -> Callable[..., Any]:
