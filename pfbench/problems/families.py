@@ -186,8 +186,10 @@ class RecoveryFamily(ProblemFamily):
         "mean", "mean: f = (1/n) sum; sum: f = sum, as shen2019 (4) is printed"
     )
     tolerance: float = lmo_tolerance_field()
-    gap_share: float = parameter(
-        0.0, "relative error of the gap along a vertex that a run accepts; 0: only tolerance counts"
+    gap_share: float | None = parameter(
+        None,
+        "relative error of the gap along a vertex that a run accepts; 0: only tolerance counts",
+        "1/8 for more than 50,000 entries, else 0",
     )
 
     def build(self) -> RobustMatrixRecovery:

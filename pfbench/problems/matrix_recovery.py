@@ -67,7 +67,8 @@ class RobustMatrixRecovery(FiniteSum):
         is certified separately).
     gap_share
         Relative error of the gap along a vertex at which a minimisation also stops; see
-        `pfbench.problems.gap_accuracy`. With 0, only `tolerance` matters.
+        `pfbench.problems.gap_accuracy`. With 0, only `tolerance` matters. Default: 0 for up to
+        50 000 observed entries, 1/8 for more.
 
     Raises
     ------
@@ -84,13 +85,14 @@ class RobustMatrixRecovery(FiniteSum):
     sigma: float = 1.0
     scaling: str = "mean"
     tolerance: float = 1e-4
-    gap_share: float = 0.0
+    gap_share: float | None = None
 
     def __post_init__(self) -> None:
         check_real("radius", self.radius, above=0.0)
         check_real("sigma", self.sigma, minimum=1e-100, upper=1e100)
         check_real("tolerance", self.tolerance, above=0.0, upper=1.0)
-        check_real("gap_share", self.gap_share, minimum=0.0, upper=0.25)
+        if self.gap_share is not None:
+            check_real("gap_share", self.gap_share, minimum=0.0, upper=0.25)
         check_choice("scaling", self.scaling, ("mean", "sum"))
         data = self.observations
         if isinstance(data, OrderedObservations):
@@ -155,7 +157,8 @@ class RobustMatrixRecovery(FiniteSum):
         """Hash of the observed and held-out entries and of the parameters."""
         numbers: tuple[Any, ...] = (self.shape, self.radius, self.sigma, self.scaling)
         # Without a share the hash is that of problems from before there was one.
-        numbers += (self.tolerance, *([self.gap_share] if self.gap_share else []))
+        share = self._gap_share
+        numbers += (self.tolerance, *([share] if share else []))
         data = self.observations
         return content_digest(
             numbers,
@@ -176,6 +179,12 @@ class RobustMatrixRecovery(FiniteSum):
         else:
             yield iterate_chunks(data.rows, np.int64)
             yield iterate_chunks(data.columns, np.int64)
+
+    @property
+    def _gap_share(self) -> float:
+        if self.gap_share is None:
+            return 0.125 if self.n > 50_000 else 0.0
+        return self.gap_share
 
     @property
     def scale(self) -> float:
@@ -219,8 +228,8 @@ class RobustMatrixRecovery(FiniteSum):
     def open(self, rng: np.random.Generator) -> BackendWithStatefulLmo:
         """Return a new backend for one run, whose linear minimisation is warm-started."""
         minimiser = self.set.make_warm_lmo(rng, self.tolerance)
-        if self.gap_share:
-            return GapAccuracyBackend(self, self.as_operator, minimiser, self.gap_share)
+        if share := self._gap_share:
+            return GapAccuracyBackend(self, self.as_operator, minimiser, share)
         return BackendWithStatefulLmo(self, lambda g: minimiser.lo(self.as_operator(g)))
 
     # --- the function -------------------------------------------------------------------------
