@@ -2,13 +2,12 @@
 
 Usage, from the root of a checkout::
 
-    python tools/suite_archive.py SUITE FILE.runs.gz [--store DIR] [--jobs N]
+    python tools/suite_archive.py SUITE FILE.sqlite.xz [--store DIR] [--jobs N]
 
 SUITE is quick, standard, norms, or the file of a suite.
 """
 
-import gzip
-import json
+import lzma
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -16,7 +15,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from math import isnan
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import typer
@@ -28,9 +27,9 @@ from pfbench.cli.options import default_store_folder, make_engine
 from pfbench.cli.report_sources import RunExecution
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
-from pfbench.runs.storage.serialization import column_dtype, run_fields
+from pfbench.runs.storage.database import NAME
+from pfbench.runs.storage.serialization import run_record
 from pfbench.runs.storage.store import Store
-from pfbench.runs.suite_archive import NUMBER_WIDTH, SCHEMA
 
 CURVE = 20
 """Maximum number of trace rows that are kept for a curve."""
@@ -61,6 +60,8 @@ def write_suite_archive(
 ) -> None:
     """Write a suite archive atomically: the whole file or nothing.
 
+    Nothing in the store is compressed before the store is compressed as a whole.
+
     Parameters
     ----------
     outcomes
@@ -73,46 +74,20 @@ def write_suite_archive(
     StorageError
         If the file cannot be written.
     """
-    environments: list[dict[str, str]] = []
-    tables: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-    runs = []
-    for outcome, targets, between in outcomes:
+    records = []
+    for index, (outcome, targets, between) in enumerate(outcomes):
         entry = outcome.entry
-        environment = dict(entry.environment)
-        if environment not in environments:
-            environments.append(environment)
         short = thin_trace(entry.run, targets, between)
-        tables.setdefault(short.columns, []).extend(short.rows)
         notes = {name: entry.notes[name] for name in _NOTES if name in entry.notes}
-        runs.append(
-            {
-                "key": entry.key,
-                "environment": environments.index(environment),
-                "run": run_fields(short),
-                "notes": notes | {"plan": outcome.plan.as_json()},
-                "table": [*tables].index(short.columns),
-                "rows": len(short.rows),
-            }
-        )
-    shapes = [{"columns": names, "rows": len(rows)} for names, rows in tables.items()]
-    statement = {"schema": SCHEMA, "made": text, "environments": environments}
-    statement |= {"tables": shapes, "runs": runs}
-    head = json.dumps(statement, default=str, separators=(",", ":")).encode()
-    columns = (
-        _encode_column(np.array(column, column_dtype(name)))
-        for names, rows in tables.items()
-        for name, column in zip(names, zip(*rows, strict=True), strict=bool(rows))
-    )
-    data = head + b"\n" + b"".join(columns)
+        notes |= {"plan": outcome.plan.as_json(), "created": text}
+        key = f"{entry.key}-{index}"  # the runs of two plans may have the same key
+        records.append(run_record(key, short, dict(entry.environment), notes, 0, level=0))
+    with TemporaryDirectory() as folder:
+        with closing(Store(folder)) as store:
+            store.write(records)
+        data = lzma.compress(Path(folder, NAME).read_bytes(), preset=9)
     with as_storage_errors(f"the archive {path}"), atomic_write(path) as file:
-        file.write(gzip.compress(data, compresslevel=9, mtime=0))
-
-
-def _encode_column(column: "np.ndarray[Any, Any]") -> bytes:
-    if column.dtype.kind == "i":
-        column = np.diff(column, prepend=column.dtype.type(0))
-    little = column.astype(column.dtype.newbyteorder("<"))
-    return little.view(np.uint8).reshape(-1, NUMBER_WIDTH).T.tobytes()
+        file.write(data)
 
 
 def write_archive(suite: str, path: Path, store: Store, jobs: int | None) -> int:

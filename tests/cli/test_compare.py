@@ -35,7 +35,7 @@ def suite(folder):
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory):
     """The archive of the suite."""
-    path = tmp_path_factory.mktemp("shipped") / "suite.runs.gz"
+    path = tmp_path_factory.mktemp("shipped") / "suite.sqlite.xz"
     suite = path.with_name("suite.toml")
     suite.write_text(SUITE)
     # As stated; of the tuned one two trials a problem and one beyond an end; and what it chose.
@@ -278,7 +278,7 @@ def test_the_shipped_suites_can_be_read_and_name_embedded_data_alone():
 @pytest.mark.parametrize("suite", sorted(suite_spec_paths()))
 def test_the_shipped_runs_are_those_of_the_suite_and_of_this_version(suite):
     path = suite_spec_paths()[suite]
-    archive = path.with_name(f"{suite}.runs.gz")
+    archive = path.with_name(f"{suite}.sqlite.xz")
     spec, found = load_spec(path), read_suite_archive(archive)
     whole = resolve_tuning(
         spec, lambda _, plans: [PlanOutcome(plan, found.runs[plan]) for plan in plans]

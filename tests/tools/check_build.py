@@ -21,9 +21,9 @@ IN_WHEEL = (
     "pfbench/cli/templates/algorithm.txt",
     "pfbench/reporting/templates/report.html.j2",
     "pfbench/reporting/specs/suites/quick.toml",
-    "pfbench/reporting/specs/suites/quick.runs.gz",
-    "pfbench/reporting/specs/suites/standard.runs.gz",
-    "pfbench/reporting/specs/suites/norms.runs.gz",
+    "pfbench/reporting/specs/suites/quick.sqlite.xz",
+    "pfbench/reporting/specs/suites/standard.sqlite.xz",
+    "pfbench/reporting/specs/suites/norms.sqlite.xz",
 )
 IN_SOURCE = (
     "CHANGELOG.md",

@@ -156,8 +156,9 @@ def run_record(
     environment: Mapping[str, str],
     notes: Mapping[str, Any] | None = None,
     stored: int | None = None,
+    level: int = _LEVEL,
 ) -> Record:
-    """Return the row of the store's table for a run.
+    """Return the row of the store's table for a run; `level` is that of the compression.
 
     Raises
     ------
@@ -170,7 +171,7 @@ def run_record(
         "environment": dict(environment),
         "notes": dict(notes or {}),
     }
-    return make_record("run", key, meta, run_columns(run), stored)
+    return make_record("run", key, meta, run_columns(run), stored, level)
 
 
 def make_record(
@@ -179,6 +180,7 @@ def make_record(
     meta: Mapping[str, Any],
     columns: Columns | None = None,
     stored: int | None = None,
+    level: int = _LEVEL,
 ) -> Record:
     """Return the row of the store's table for an entry.
 
@@ -190,6 +192,8 @@ def make_record(
         The columns of the trace of a run.
     stored
         Seconds since 1970; by default now.
+    level
+        Level of the compression, from 0 to 9.
     """
     if columns is not None:
         rows = len(next(iter(columns.values()), ()))
@@ -200,8 +204,8 @@ def make_record(
     texts = [_as_json(part).encode() for part in parts]
     if len(texts[-1]) > _MOST_SHARED:
         texts = [_as_json(meta).encode()]
-    meta_bytes = b"".join(zlib.compress(text, _LEVEL) for text in texts)
-    packed = pack_columns(columns or {})
+    meta_bytes = b"".join(zlib.compress(text, level) for text in texts)
+    packed = pack_columns(columns or {}, level)
     text = encode_for_checksum(listed)
     digest = hashlib.sha256(b"\0".join((text, meta_bytes, packed))).digest()
     return Record._make((*listed, zlib.crc32(text), meta_bytes, packed, digest))
@@ -226,13 +230,13 @@ def _merge(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def pack_columns(columns: Columns) -> bytes:
+def pack_columns(columns: Columns, level: int = _LEVEL) -> bytes:
     """Return columns as compressed bytes: little-endian 64-bit numbers, column by column."""
     data = b"".join(
         column.astype("<i8" if column.dtype.kind == "i" else "<f8", copy=False).data
         for column in columns.values()
     )
-    return zlib.compress(data, _LEVEL)
+    return zlib.compress(data, level)
 
 
 def run_columns(run: Run) -> Columns:
