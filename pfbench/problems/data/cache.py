@@ -87,14 +87,6 @@ def find_file(record: DataSet, folder: Path) -> Path | None:
         raise DataError(f"the data folder {folder} cannot be read ({error.strerror}).") from error
 
 
-def checksum_path(path: Path) -> Path:
-    """Return the path of the file that stores the checksum computed at the first download.
-
-    Such a file exists only for data sets without a recorded checksum.
-    """
-    return path.with_name(f"{path.name}.sha256")
-
-
 def arrays_digest(*arrays: npt.NDArray[Any]) -> str:
     """Return the SHA-256 of the concatenated little-endian bytes of arrays, as hexadecimal text.
 

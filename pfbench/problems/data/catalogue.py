@@ -1,8 +1,7 @@
 """Records of the data sets, from ``data_sets.toml``: description, address, and checksums.
 
-A record may have up to three checksums. The strongest is that of the unpacked bytes as published,
-then that of the published archive, then that of the parsed arrays. A data set without a checksum
-is called *unverified*; it is loaded if its shape and counts match the record.
+A record may have the checksum of the published archive, or that of the parsed arrays. A data set
+without a checksum is called *unverified*; it is loaded if its shape and counts match the record.
 """
 
 import tomllib
@@ -34,8 +33,6 @@ class DataFile:
         Name of the unpacked file; the cache may hold it uncompressed, as ``.bz2`` or as ``.gz``.
     sha256_archive
         Recorded checksum of the bytes that the publisher sends; None if there is none.
-    sha256_raw
-        Recorded checksum of the unpacked bytes as published; None if there is none.
     """
 
     url: str
@@ -43,7 +40,6 @@ class DataFile:
     filename: str
     member: str
     sha256_archive: str | None = None
-    sha256_raw: str | None = None
 
 
 @dataclass(frozen=True)

@@ -289,32 +289,6 @@ def _read_frames(stream: IO[bytes], separator: str, **options: Any) -> "Iterator
         raise ContentError(f"the file is not a table of numbers ({str(error).strip()})") from error
 
 
-class HashedStream(io.RawIOBase):
-    """Readable stream that updates a hash with the bytes that are read from it.
-
-    Parameters
-    ----------
-    stream
-        Binary stream to read from.
-    digest
-        Hash object of `hashlib`, which receives the bytes.
-    """
-
-    def __init__(self, stream: IO[bytes], digest: Any) -> None:
-        self._stream, self._digest = stream, digest
-
-    def readable(self) -> bool:
-        """Return True: the stream can be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Read bytes into a buffer, add them to the hash, and return their number."""
-        block = self._stream.read(len(buffer))
-        buffer[: len(block)] = block
-        self._digest.update(block)
-        return len(block)
-
-
 DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 """Number of images of each digit, 0 to 9."""
 

@@ -4,8 +4,6 @@ Every load checks the file against the values recorded in `catalogue`. A damaged
 wrong file raises an error that names the file.
 """
 
-import hashlib
-import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +21,6 @@ from pfbench.base.names import unknown_name_error
 from pfbench.problems.data.cache import (
     arrays_digest,
     cache_folder,
-    checksum_path,
     file_digest,
     file_paths,
     find_file,
@@ -35,7 +32,6 @@ from pfbench.problems.data.file_formats import (
     PACKED,
     RATINGS_MEMBERS,
     ContentError,
-    HashedStream,
     SparseRows,
     as_sparse_rows,
     breast_cancer,
@@ -260,13 +256,13 @@ def load_classification_file(record: DataSet, path: Path, form: str) -> Classifi
     read: Callable[..., SparseRows] = parse_svmlight
     if record.format != "svmlight":
         read = partial(parse_table, separator="," if record.format == "comma-table" else " ")
-    rows, verified = _parse_and_hash(record, path, form, partial(read, features=record.features))
+    rows, verified = _parse(record, path, form, partial(read, features=record.features))
     return _check_classification(record, rows, verified=verified)
 
 
 def load_ratings_file(record: DataSet, path: Path, form: str) -> RatingsData:
     """Read and validate the file of a data set of ratings; see `load_classification_file`."""
-    triples, verified = _parse_and_hash(record, path, form, parse_ratings)
+    triples, verified = _parse(record, path, form, parse_ratings)
     _check_equal("number of ratings", triples.values.size, record.rows)
     _check_equal("number of users", np.unique(triples.users).size, record.users)
     _check_equal("number of items", np.unique(triples.items).size, record.features)
@@ -275,21 +271,13 @@ def load_ratings_file(record: DataSet, path: Path, form: str) -> RatingsData:
     return RatingsData(record.name, *triples, sum_, verified=verified)
 
 
-def _parse_and_hash(
+def _parse(
     record: DataSet, path: Path, form: str, read: Callable[..., Content]
 ) -> tuple[Content, bool]:
     """Parse a file with `read`; return its content and whether a checksum matched the record."""
-    file = get_file_record_or_raise(record)
     verified = _check_file_checksum(record, path, form)
-    digest = hashlib.sha256()
-    with open_unpacked(path, form, (file.member,)) as stream:
-        hashed = io.BufferedReader(HashedStream(stream, digest))
-        content = read(hashed)
-        hashed.read()
-    verified |= _compare_with_recorded_digest(
-        "sha256 (unpacked)", digest.hexdigest(), file.sha256_raw
-    )
-    return content, verified
+    with open_unpacked(path, form, (get_file_record_or_raise(record).member,)) as stream:
+        return read(stream), verified
 
 
 @contextmanager
@@ -360,30 +348,14 @@ def _open_cached_path(record: DataSet, folder: Path | None) -> Iterator[Path]:
 
 
 def _check_file_checksum(record: DataSet, path: Path, form: str) -> bool:
-    """Check a file's bytes against the checksum of the archive or of the first download.
-
-    Returns
-    -------
-    bool
-        Whether a recorded checksum of the archive matched, which makes the set verified.
-    """
+    """Check a file's bytes against the checksum of the archive; return whether there is one."""
     file = get_file_record_or_raise(record)
-    first = checksum_path(path.with_name(form))
+    if file.sha256_archive is None or form != file.filename:
+        return False
     try:
-        if file.sha256_archive is not None and form == file.filename:
-            return _compare_with_recorded_digest("sha256", file_digest(path), file.sha256_archive)
-        if first.is_file():
-            part = first.read_text(encoding="utf-8").partition(" ")[0]
-            text = file_digest(path)
-            if text != part:
-                raise ContentError(
-                    f"the sha256 of the file is {_abbreviate(text)}, but {first.name} next to the "
-                    f"file records {_abbreviate(part)} for its first download (if the publisher "
-                    f"has a new edition, delete {first.name}, too)"
-                )
+        return _compare_with_recorded_digest("sha256", file_digest(path), file.sha256_archive)
     except OSError as error:
         raise ContentError(f"the file cannot be read ({error.strerror})") from error
-    return False
 
 
 def _check_classification(

@@ -8,7 +8,7 @@ from typing import Literal
 from pfbench.base.errors import DataError
 from pfbench.base.files import check_writable
 from pfbench.problems.data import cache, loading
-from pfbench.problems.data.cache import Progress, arrays_digest, download, file_digest
+from pfbench.problems.data.cache import Progress, arrays_digest, download
 from pfbench.problems.data.catalogue import DATA_SETS, DataSet, data_set
 from pfbench.problems.data.file_formats import ContentError
 
@@ -123,8 +123,7 @@ def fetch(
     """Download a data set into the cache, unless the cache has an intact file of it.
 
     The download is checked before it gets its final name. An existing invalid file is renamed to
-    end in ``.damaged``. For a set without a recorded checksum, that of the first download is
-    stored, and later files of that name must match it.
+    end in ``.damaged``.
 
     Parameters
     ----------
@@ -183,9 +182,6 @@ def fetch(
     try:
         if damaged is not None:
             damaged.replace(damaged.with_name(f"{damaged.name}.damaged"))
-        if not loaded.verified:
-            line = f"{file_digest(part)}  {file.filename}\n"
-            cache.checksum_path(path).write_text(line, encoding="utf-8")
         part.replace(path)
     except OSError as error:
         raise DataError(
@@ -219,12 +215,10 @@ def _verification_method(record: DataSet, path: Path | None) -> tuple[bool, str]
     If there is no file yet, the result is for a future download.
     """
     file = record.file
-    if file is not None and file.sha256_raw is not None:
-        return True, "sha256 of the unpacked bytes"
     if record.sha256_arrays is not None:
         return True, "sha256 of the arrays"
     if file is None or file.sha256_archive is None:
-        return False, "shape, counts and the first download's sum"
+        return False, "shape and counts"
     if path is None or path.name == file.filename:
         return True, "sha256 of the home's archive"
     return False, "shape and counts"

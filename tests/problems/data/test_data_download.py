@@ -195,23 +195,6 @@ def test_a_wrong_sum_of_the_archive_is_refused(server, tmp_path):
         fetch(other, folder=tmp_path)
 
 
-def test_the_first_sum_of_an_unverified_set_is_kept_and_binds(server, tmp_path):
-    record = server.toy(sha256_arrays=None)
-    found = fetch(record, folder=tmp_path)
-    assert not found.verified
-    assert names(tmp_path) == ["toy", "toy.sha256"]
-    kept = (tmp_path / "toy" / "toy.sha256").read_text()
-    assert kept == f"{hashlib.sha256(ROWS).hexdigest()}  toy\n"
-    (tmp_path / "toy" / "toy").unlink()
-    server.body = ROWS.replace(b"5:11\n", b"5:12\n")
-    with pytest.raises(
-        DataError, match=r"toy\.sha256 .*for its first download .*delete toy\.sha256, too"
-    ):
-        fetch(record, folder=tmp_path)
-    (tmp_path / "toy" / "toy.sha256").unlink()
-    assert not fetch(record, folder=tmp_path).verified
-
-
 @pytest.mark.parametrize("name", ["toy", "toy.bz2"])
 def test_a_damaged_file_is_replaced_and_kept_beside(server, tmp_path, name):
     path = tmp_path / "toy" / name

@@ -51,7 +51,6 @@ def test_two_sets_never_share_a_file():
 def test_sets_without_a_recorded_sum(name):
     record = data_set(name)
     assert record.sha256_arrays is None
-    assert record.file.sha256_raw is None
     assert record.file.sha256_archive is None
 
 
@@ -117,14 +116,10 @@ FILMS = replace(
     classes=0,
     counts=(),
     nonzeros=None,
-    file=DataFile(
-        "http://localhost/films.zip",
-        "films",
-        "films.zip",
-        "ratings.csv",
-        sha256_raw=hashlib.sha256(CSV).hexdigest(),
+    file=DataFile("http://localhost/films.zip", "films", "films.zip", "ratings.csv"),
+    sha256_arrays=arrays_digest(
+        np.array([1, 1, 5], np.int32), np.array([10, 20, 10], np.int32), np.array([4.0, 3.5, 0.5])
     ),
-    sha256_arrays=None,
 )
 
 
@@ -178,15 +173,6 @@ def test_a_wrong_file_is_refused_by_name_with_the_remedy(tmp_path, text, reason)
         load_classification(TOY, folder=tmp_path)
 
 
-def test_an_unverified_set_must_stay_as_it_was_first_downloaded(tmp_path):
-    put(tmp_path, "toy/toy", TEXT)
-    put(tmp_path, "toy/toy.sha256", hashlib.sha256(TEXT).hexdigest().encode() + b"  toy\n")
-    assert not load_classification(UNVERIFIED, folder=tmp_path).verified
-    put(tmp_path, "toy/toy", TEXT.replace(b"2:0.5", b"2:0.25"))
-    with pytest.raises(DataError, match=r"toy\.sha256 .*for its first download"):
-        load_classification(UNVERIFIED, folder=tmp_path)
-
-
 def test_the_recorded_sum_of_the_archive_verifies_only_the_archive(tmp_path):
     file = replace(TOY.file, sha256_archive=hashlib.sha256(TEXT).hexdigest())
     record = replace(UNVERIFIED, file=file)
@@ -203,7 +189,6 @@ def test_the_recorded_sum_of_the_archive_verifies_only_the_archive(tmp_path):
 
 def test_classes_are_numbered_in_the_order_of_their_labels(tmp_path):
     text = b"1,0,7\n0,0,2\n3,4,7\n5,5,3\n"
-    file = replace(TOY.file, sha256_raw=hashlib.sha256(text).hexdigest())
     record = replace(
         UNVERIFIED,
         format="comma-table",
@@ -213,16 +198,11 @@ def test_classes_are_numbered_in_the_order_of_their_labels(tmp_path):
         classes=3,
         counts=(1, 1, 2),
         nonzeros=None,
-        file=file,
     )
     put(tmp_path, "toy/toy", text)
     found = load_classification(record, folder=tmp_path)
     assert found.labels.tolist() == [2.0, 0.0, 2.0, 1.0]
     assert found.features.toarray().tolist() == [[1, 0], [0, 0], [3, 4], [5, 5]]
-    assert found.verified
-    put(tmp_path, "toy/toy", text.replace(b"5,5", b"5,6"))
-    with pytest.raises(DataError, match=r"sha256 \(unpacked\) is"):
-        load_classification(record, folder=tmp_path)
 
 
 def test_aloi_is_read_as_what_it_is_and_called_unverified(tmp_path):
@@ -277,7 +257,6 @@ def test_ratings_are_loaded_from_the_home_archive(tmp_path):
         ({"users": 3}, "number of users is 2 instead of 3"),
         ({"features": 3}, "number of items is 2 instead of 3"),
         ({"sha256_arrays": "0" * 64}, "sha256 of arrays is"),
-        ({"file": replace(FILMS.file, sha256_raw="0" * 64)}, r"sha256 \(unpacked\) is"),
     ],
 )
 def test_another_edition_is_refused(tmp_path, change, reason):

@@ -2,7 +2,6 @@
 
 import bz2
 import gzip
-import hashlib
 import io
 import lzma
 import zipfile
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pfbench.problems.data import file_formats
-from pfbench.problems.data.file_formats import ContentError, HashedStream, open_unpacked
+from pfbench.problems.data.file_formats import ContentError, open_unpacked
 
 
 def read_rows(text, features=9):
@@ -26,14 +25,6 @@ def read_table(text, features=2, separator=","):
 
 def read_ratings(text):
     return file_formats.parse_ratings(io.BufferedReader(io.BytesIO(text)))
-
-
-@given(text=st.binary(max_size=60), size=st.integers(1, 20))
-def test_what_is_read_is_hashed(text, size):
-    digest = hashlib.sha256()
-    stream = io.BufferedReader(HashedStream(io.BytesIO(text), digest), size)
-    assert b"".join(iter(lambda: stream.read(size), b"")) == text
-    assert digest.digest() == hashlib.sha256(text).digest()
 
 
 # --- packed files
