@@ -134,11 +134,6 @@ CALLS = {
         (lmo, np.zeros(3)),
         {"diameter": None, "project": None, "contains": None},
     ),
-    "read_trajectory": (
-        adapters.read_trajectory,
-        ("no-file",),
-        {"n": 1, "step": None, "entry": None, "columns": ("t",)},
-    ),
 }
 
 

@@ -11,7 +11,6 @@ from pfbench.base.lazy import lazy_names
 if TYPE_CHECKING:
     from pfbench.adapters.black_box import BlackBox as BlackBox
     from pfbench.adapters.black_box import FlatOracles as FlatOracles
-    from pfbench.adapters.frank_wolfe_jl import read_trajectory as read_trajectory
     from pfbench.adapters.functions import FunctionSet as FunctionSet
     from pfbench.adapters.functions import from_functions as from_functions
     from pfbench.adapters.solver_methods import CoptFrankWolfe as CoptFrankWolfe

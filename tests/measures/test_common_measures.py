@@ -1,6 +1,5 @@
 """Measures against dense arithmetic; they disturb nothing, and a gap below 0 is an error."""
 
-import json
 import math
 
 import numpy as np
@@ -13,7 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import pfbench as pf
 from pfbench.adapters import FunctionSet, from_functions
-from pfbench.adapters.frank_wolfe_jl import read_trajectory
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.base.state import State
@@ -412,14 +410,3 @@ def test_rounding_is_no_error():
             )
             run = pf.solve(problem, "frank-wolfe[step=open-loop,iterations=2]", stop="fw_gap=0")
             assert run.status in ("target", "finished"), run.stop_reason
-
-
-@pytest.mark.parametrize(("gap", "is_taken"), [(0.0, True), (-1e-17, True), (-0.1, False)])
-def test_a_trajectory_with_it_is_refused_by_its_row(tmp_path, gap, is_taken):
-    rows = [[1, 1.0, -1.0, 2.0, 0.1], [2, 0.5, 0.5 - gap, gap, 0.2]]
-    (tmp_path / "t.json").write_text(json.dumps(rows))
-    if is_taken:
-        assert len(read_trajectory(tmp_path / "t.json").rows) == 2
-    else:
-        with pytest.raises(InputError, match=r"row 2 .* has the dual gap -0.1"):
-            read_trajectory(tmp_path / "t.json")
