@@ -300,6 +300,7 @@ def test_a_fault_in_each_of_four_files(four_files, all_search_time):
 def test_the_rate_of_four_files(four_files):
     result = four_files(["verify", "my_theorem.py", "--jobs", "0"])
     assert "2 holds, 2 within-10" in result.stdout
+    assert "[largest=0.2]: inconclusive there: the runs take longer" in result.stdout
 
 
 def test_counting(capsys):

@@ -8,9 +8,10 @@ knows whether the theorem covers that instance.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -23,16 +24,19 @@ from pfbench.base.status import Verdict
 from pfbench.claims.hard_families import FAMILIES, list_hard_instances
 from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance, make_instance
-from pfbench.verification.session import judge
 from pfbench.verification.statements.bound import RUNS, Bound
 from pfbench.verification.statements.quantity import is_count
 from pfbench.verification.statements.rate import RateCheck
 from pfbench.verification.statements.setting import check_required_oracles, is_run_random
 from pfbench.verification.summaries import summarise_main_numbers
 from pfbench.verification.trial import Trial, claim_method
+from pfbench.verification.verdict import judge
 
-SECONDS, EACH = 10.0, 1.0
-"""Limits of processor time in seconds: for all instances together, and for one of them."""
+SECONDS: Mapping[str, float] = {"quick": 100.0, "full": 600.0}
+"""Limit of processor time for the searches of all claims together, in seconds, by effort."""
+
+_PILOT_SHARE, _PILOT_SECONDS = 0.1, 1.0
+"""Share of a search's time for pilot runs, and limit for those on one instance, in seconds."""
 
 _PILOTS = 3
 """Number of pilot runs on an instance, if the runs are random."""
@@ -83,21 +87,19 @@ class HardestInstance:
             return f"{self.claim}: no instance of the catalogue's claims meets its assumptions."
         text = f" (not known to satisfy: {', '.join(self.lacks)})" if self.lacks else ""
         over = ', with statistic="mean"' if self.mean else ""
-        result = ", ".join(filter(None, (f"{self.verdict} there", self.numbers)))
+        result = f"{self.verdict} there"
+        result += f", {self.numbers}." if self.numbers else f": {self.reason}"
         if self.verdict == Verdict.VIOLATED:
-            end = f"If the theorem covers it, add it to the claim's instances{over}."
-        else:
-            end = f"Add it to the claim's instances to test it there, too{over}."
-        if self.source_claim in FAMILIES:
-            return (
-                f"{self.claim}: on {self.source_claim}, the hardest family known, as {self.instance}{text}: "  # noqa: E501
-                f"{result}. {end}"
+            result += f" If the theorem covers it, add it to the claim's instances{over}."
+        elif self.numbers:
+            result += f" Add it to the claim's instances to test it there, too{over}."
+        hardest = f"on {self.source_claim}, the hardest family known, as {self.instance}"
+        if self.source_claim not in FAMILIES:
+            hardest = (
+                f"of {self.tried} instances of the catalogue's claims, tried for "
+                f"{self.seconds:.2g} s, the hardest is {self.instance} of {self.source_claim}"
             )
-        return (
-            f"{self.claim}: of {self.tried} instances of the catalogue's claims, tried for "
-            f"{self.seconds:.2g} s, the hardest is {self.instance} of {self.source_claim}{text}: "
-            f"{result}. {end}"
-        )
+        return f"{self.claim}: {hardest}{text}: {result}"
 
 
 class _Candidate(NamedTuple):
@@ -108,26 +110,6 @@ class _Candidate(NamedTuple):
     instance: Instance
     size: int
     lacks: tuple[str, ...]
-
-
-class _TrialTimeout(Exception):
-    """Exception for runs on one instance that take longer than their time limit."""
-
-
-@dataclass(frozen=True)
-class _TimeLimitedTrial(Trial):
-    """Trial whose runs are stopped when the process time reaches `deadline`."""
-
-    deadline: float = 0.0
-
-    def follow_with_previous_point(
-        self, problem: Any, algorithm: Any, seed: int = 0, **overrides: Any
-    ) -> Iterator[Any]:
-        """Yield steps and their previous points; raise `_TrialTimeout` at the deadline."""
-        for move in super().follow_with_previous_point(problem, algorithm, seed, **overrides):
-            if process_time() > self.deadline:
-                raise _TrialTimeout
-            yield move
 
 
 def bounds_quantity_other_than_calls(claim: Claim) -> bool:
@@ -146,7 +128,9 @@ def is_refutable_rate(claim: Claim) -> bool:
     return isinstance(claim.check, RateCheck) and not claim.check.by_schedule
 
 
-def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) -> HardestInstance:
+def find_hardest_instance(
+    claim: Claim, effort: str = "quick", seed: int = 0, seconds: float = SECONDS["quick"]
+) -> HardestInstance:
     """Return the catalogue instance with the largest ratio of a claim's quantity to its bound.
 
     A tested instance has a set, a penalty and a norm if an instance of the claim has them. A
@@ -154,15 +138,21 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
     that the bound needs. If instances exceed the bound, those with all known properties of the
     claim's instances are preferred.
 
-    A rate is tested on the hardest known family that fits; see `hard_families`.
+    A rate is tested on the hardest known family that fits; see `hard_families`. The runs end after
+    `seconds` seconds of processor time; a check that has not decided by then is *inconclusive*.
 
     Raises
     ------
     InputError
         If the claim is neither a bound on a quantity other than calls nor a rate.
     """
+    started = process_time()
+    trial = Trial(claim, effort=effort, seed=seed, deadline=started + seconds)
     if is_refutable_rate(claim):
-        return _check_hardest_family(claim, effort, seed)
+        families = list_hard_instances(claim.check.values)  # type: ignore[attr-defined]
+        hardest = [*islice(_iterate_fitting_instances(claim, families), 1)]
+        fields = _judge_on_candidate(trial, claim, *hardest) if hardest else {}
+        return HardestInstance(claim.name, len(hardest), process_time() - started, **fields)
     if not bounds_quantity_other_than_calls(claim):
         raise InputError(
             f"{claim.name} cannot be tested on harder instances: name a bound on a quantity other "
@@ -170,11 +160,13 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
         )
     sharp = _with_means_for_drawn_outputs(claim)
     candidates = sorted(_iterate_fitting_instances(claim), key=lambda candidate: candidate.size)
-    started, results = process_time(), list[tuple[float, _Candidate]]()
+    results, limit = list[tuple[float, _Candidate]](), process_time() + _PILOT_SHARE * seconds
     for candidate in candidates:  # most of them in that time
-        if process_time() - started > SECONDS:
+        if process_time() > limit:
             break
-        ratio = _measure_pilot_ratio(replace(sharp, instances=(candidate.instance,)), effort, seed)
+        deadline = min(limit, process_time() + _PILOT_SECONDS)
+        narrowed = replace(sharp, instances=(candidate.instance,))
+        ratio = _measure_pilot_ratio(replace(trial, claim=narrowed, deadline=deadline))
         if ratio is not None:
             results.append((ratio, candidate))
     seconds = process_time() - started
@@ -182,16 +174,13 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
         return HardestInstance(claim.name, 0, seconds)
     _, item = max(results, key=lambda pair: (pair[0] > 1.0 and not pair[1].lacks, pair[0]))
     mean = sharp.check.statistic != claim.check.statistic  # type: ignore[attr-defined]
-    narrowed = replace(sharp, instances=(item.selector,))
-    fields = _judge_on_candidate(narrowed, item, effort, seed)
+    fields = _judge_on_candidate(trial, sharp, item)
     return HardestInstance(claim.name, len(results), seconds, mean=mean, **fields)
 
 
-def _judge_on_candidate(
-    claim: Claim, candidate: _Candidate, effort: str, seed: int
-) -> dict[str, Any]:
-    """Judge a claim on a candidate instance; return the fields of a `HardestInstance` for it."""
-    verdict = judge(claim, effort=effort, seed=seed)
+def _judge_on_candidate(trial: Trial, claim: Claim, candidate: _Candidate) -> dict[str, Any]:
+    """Judge a claim on a candidate's instance; return the fields of a `HardestInstance` for it."""
+    verdict = judge(replace(trial, claim=replace(claim, instances=(candidate.selector,))))
     return {
         "instance": candidate.selector,
         "source_claim": candidate.claim_name,
@@ -201,15 +190,6 @@ def _judge_on_candidate(
         "numbers": summarise_main_numbers(verdict.measured),
         "tests": int(verdict.measured.get("tests", 0)),
     }
-
-
-def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstance:
-    started = process_time()
-    for candidate in _iterate_fitting_instances(claim, list_hard_instances(claim.check.values)):  # type: ignore[attr-defined]
-        narrowed = replace(claim, instances=(candidate.instance,))
-        fields = _judge_on_candidate(narrowed, candidate, effort, seed)
-        return HardestInstance(claim.name, 1, process_time() - started, **fields)
-    return HardestInstance(claim.name, 0, process_time() - started)
 
 
 def _with_means_for_drawn_outputs(claim: Claim) -> Claim:
@@ -303,15 +283,14 @@ def _has_penalty_norm_and_bounded_set(problem: Any) -> tuple[bool, ...]:
     return bounded, problem.penalty is not None, norm, isinstance(problem.start(), np.ndarray)
 
 
-def _measure_pilot_ratio(claim: Claim, effort: str, seed: int) -> float | None:
+def _measure_pilot_ratio(trial: Trial) -> float | None:
     """Return the mean ratio of measured quantity and bound in pilot runs on a claim's instance.
 
-    The result is None if a run, its parameters or the bound raises an error, or if the mean is
-    infinite.
+    The result is None if a run, its parameters or the bound raises an error, if the mean is
+    infinite, or after the deadline.
     """
-    trial = _TimeLimitedTrial(claim, effort=effort, seed=seed, deadline=process_time() + EACH)
-    check: Bound = claim.check  # type: ignore[assignment]
-    (item,) = claim.instances
+    check: Bound = trial.claim.check  # type: ignore[assignment]
+    (item,) = trial.claim.instances
     ratios = []
     try:
         for setting in check.settings.values():

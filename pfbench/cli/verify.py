@@ -354,7 +354,6 @@ def _search_harder_instances(
         is_refutable_rate,
     )
     from pfbench.runs.engines.workers import Task
-    from pfbench.verification.session import time_limit
 
     undecided = [VerdictName.INCONCLUSIVE, *([VerdictName.HOLDS] if include_held_bounds else [])]
     claims = [
@@ -366,15 +365,14 @@ def _search_harder_instances(
     ]
     if not claims:
         return []
+    seconds = SECONDS[work.effort] / len(claims)
     if not work.is_quiet:
         names = ", ".join(claim.name for claim in claims)
-        terminal.print_note(f"searching harder instances for {SECONDS:g} s each: {names}")
-    effort, seed = work.effort, work.seeds[0]
-    limits = [SECONDS + time_limit(claim, effort) for claim in claims]
-    tasks = [
-        Task(find_hardest_instance, (claim, effort, seed), limit)
-        for claim, limit in zip(claims, limits, strict=True)
-    ]
+        limit = f"at most {seconds:.3g} s of processor time each"
+        terminal.print_note(f"searching harder instances for {limit}: {names}")
+    fixed = work.effort, work.seeds[0], seconds
+    # A step may hang, and a busy machine is slow.
+    tasks = [Task(find_hardest_instance, (claim, *fixed), 3.0 * seconds) for claim in claims]
     instances: dict[int, HardestInstance] = {}
     for result in work.engine.do(tasks):
         if result.status == "done":

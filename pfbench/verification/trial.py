@@ -1,11 +1,13 @@
 """Argument of a claim's check, with methods that run the tested algorithm."""
 
 import itertools
+import math
 import shlex
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from time import process_time
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -70,6 +72,8 @@ class Trial:
         Largest sizes of the runs so far.
     horizon_multiple
         Multiple of the horizon that the claim states; see `statements.horizons`.
+    deadline
+        Time on the clock `time.process_time` after which no run makes another step.
     """
 
     claim: Claim
@@ -79,6 +83,7 @@ class Trial:
     case_seed: int = 0
     coverage: CoveredSizes = field(default_factory=CoveredSizes, compare=False, repr=False)
     horizon_multiple: int = 1
+    deadline: float = math.inf
 
     @property
     def command(self) -> str:
@@ -101,6 +106,16 @@ class Trial:
     def rng(self, purpose: str) -> np.random.Generator:
         """Return a random generator that depends on the claim, `purpose` and `self.seed`."""
         return np.random.default_rng(self.seeds(4, purpose))
+
+    def share_time(self, parts: int) -> Self:
+        """Return the trial with a deadline after one of equal parts of the remaining time."""
+        now = process_time()
+        return replace(self, deadline=now + (self.deadline - now) / parts)
+
+    def check_deadline(self, _: object = None) -> None:
+        """Raise `NotTestable` after the deadline."""
+        if self.deadline < math.inf and process_time() > self.deadline:
+            raise NotTestable("the runs take longer than the time limit of this check")
 
     @property
     def algorithm(self) -> Any:
@@ -211,10 +226,12 @@ class Trial:
             If the run raised, was killed or refused, or queried an undeclared oracle.
         UnsupportedPoints
             If the run raised on a problem whose points are not arrays.
+        NotTestable
+            After the deadline.
         """
         witnessed = TalliedProblem(self.subject.problem_under_test(problem))
         limits: Any = {"budget": budget, "stop": stop, "measures": measures, "every": frequency}
-        run = solve(witnessed, algorithm, seed=seed, **limits)
+        run = solve(witnessed, algorithm, seed=seed, watch=self.check_deadline, **limits)
         self.coverage.add_run(problem, run.iterations, witnessed.tally)
         if run.status in _FAILED:
             words = f"the run on {run.problem} ended as {run.status}: {run.stop_reason}"
@@ -257,6 +274,8 @@ class Trial:
         NotEnumerable
             If `rng` enumerates draws, and the algorithm needs a draw that it does not offer, or
             raises. A run on a NumPy generator then shows whether the algorithm is at fault.
+        NotTestable
+            After the deadline.
         """
         stream = np.random.default_rng(seed) if rng is None else rng
         run = Steps(
@@ -297,6 +316,7 @@ class Trial:
                 state = _copy_state(state)
                 step = StepRecord(state, inputs, ledger.counts, before, self.coverage)
                 created, before = created + 1, inputs
+                self.check_deadline()
                 yield step
         finally:
             self.coverage.add_run(problem, created, recorder)

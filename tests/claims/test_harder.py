@@ -14,6 +14,8 @@ from pfbench.claims.catalogue import CLAIMS
 from pfbench.problems.wrapper import NormedProblem
 from pfbench.verification.instances import make_instance
 from pfbench.verification.session import judge
+from pfbench.verification.subject import NotTestable
+from pfbench.verification.trial import Trial
 
 
 def test_a_constant_too_small_by_ten_is_led_to_the_instance_that_refutes_it():
@@ -32,9 +34,8 @@ def test_a_constant_too_small_by_ten_is_led_to_the_instance_that_refutes_it():
     assert judge(SMALL).verdict == "inconclusive"  # and nothing else has changed
 
 
-def test_a_right_theorem_is_not_accused(monkeypatch):
-    monkeypatch.setattr(harder_instances, "SECONDS", 1.5)
-    found = harder_instances.find_hardest_instance(RIGHT)
+def test_a_right_theorem_is_not_accused():
+    found = harder_instances.find_hardest_instance(RIGHT, seconds=15.0)
     assert found.tried >= 5
     assert found.verdict in ("holds", "within-10", "attained", "inconclusive")
     assert "Add it to the claim's instances to test it there" in found.format()
@@ -93,10 +94,14 @@ def test_only_problems_of_the_same_parts_are_tried():
 def test_what_takes_too_long_is_left_out():
     problem = SMALL.instances[0].example()
     method = Walk(iterations=10**9, step=1e-3)
-    brief = harder_instances._TimeLimitedTrial(SMALL, deadline=process_time() + 0.05)
-    with pytest.raises(harder_instances._TrialTimeout):
+    brief = Trial(SMALL, deadline=process_time() + 0.05)
+    with pytest.raises(NotTestable, match="longer than the time limit"):
         for _ in brief.follow_with_previous_point(problem, method):
             pass
+    with pytest.raises(NotTestable, match="longer than the time limit"):
+        brief.run(problem, method)
+    part = Trial(SMALL, deadline=process_time() + 70.0).share_time(7)
+    assert 9.0 < part.deadline - process_time() <= 10.0
 
 
 def test_calls_follow_from_the_schedule():
@@ -137,6 +142,10 @@ def test_a_rate_on_an_easy_problem_is_no_evidence_and_is_tried_on_the_hardest_fa
     hard = harder_instances.find_hardest_instance(easy)
     assert (hard.source_claim, hard.verdict) == ("finite-sum-chain", there)
     assert "the hardest family known" in hard.format()
+    late = harder_instances.find_hardest_instance(easy, seconds=0.01)
+    assert (late.tried, late.verdict, late.numbers) == (1, "inconclusive", "")
+    assert late.seconds < hard.seconds + 1.0
+    assert late.format().endswith(": the runs take longer than the time limit of this check.")
 
 
 def test_a_family_that_the_class_does_not_contain_is_not_tried():

@@ -159,7 +159,7 @@ def test_what_stays_inconclusive_is_led_to_harder_instances(written, own):
     assert verdicts(content) == {"walk-small": "inconclusive"}
     (hardest,) = content["harder_instances"]
     assert hardest["verdict"] == "violated"
-    assert "searching harder instances for 10 s each: walk-small" in outcome.err
+    assert "for at most 100 s of processor time each: walk-small" in outcome.err
     told = " ".join(outcome.out.split())
     assert (
         f"the hardest is {hardest['instance']} of {hardest['source_claim']}: violated there" in told

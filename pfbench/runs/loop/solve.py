@@ -1,6 +1,6 @@
 """Single run, as in `pfbench.solve`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
 from pfbench.base.state import Point
 from pfbench.measures.catalogue import UserMeasure, protect_state
 from pfbench.oracles import Ledger
-from pfbench.runs.loop.drive import drive
+from pfbench.runs.loop.drive import RunProgress, drive
 from pfbench.runs.loop.isolated import isolate
 from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.run import Run, Stop
@@ -29,6 +29,7 @@ def solve(
     start: Point = None,
     isolated: bool = False,
     strict: bool = False,
+    watch: Callable[[RunProgress], object] | None = None,
 ) -> Run:
     """Run an algorithm on a problem.
 
@@ -43,6 +44,8 @@ def solve(
         other process imports. This process reads only plain data from the other.
     strict
         Raise if the method raises before its first oracle call, as `pfbench.solve` does.
+    watch
+        Called with the progress after each iteration; an exception that it raises ends the run.
 
     Raises
     ------
@@ -69,6 +72,7 @@ def solve(
             stop=stop,
             time_limit=time_limit,
             strict=strict,
+            watch=watch,
         )
 
 

@@ -99,13 +99,15 @@ class RateCheck(setting.StatementCheck):
             x = 1.0 / x
         for name, item in setting.iterate_instances(trial):
             sample = setting.is_run_random(trial, item)
+            seeds = setting.draw_seeds(trial, item, max(self.seeds, statistics.MOST_SEEDS))
+            early = min(len(seeds), statistics.EARLY_SEEDS)
 
-            def row(pair: tuple[int, int], instance: Instance = item) -> list[float]:
-                return [self.calls(trial, instance, position, *pair) for position in self.values]
+            def row(numbered: Any, instance: Instance = item, early: int = early) -> list[float]:
+                index, pair = numbered
+                brief = trial.share_time(max(early - index, 1))  # fewer seeds decide nothing
+                return [self.calls(brief, instance, position, *pair) for position in self.values]
 
-            rows = statistics.SeedRows(
-                row, setting.draw_seeds(trial, item, max(self.seeds, statistics.MOST_SEEDS))
-            )
+            rows = statistics.SeedRows(row, list(enumerate(seeds)))
 
             def fit(
                 count: int, rows: statistics.SeedRows[Any, Any] = rows, is_drawn: bool = sample
