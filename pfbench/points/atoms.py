@@ -215,8 +215,8 @@ def matrix_entries(
 ) -> Floats:
     """Return the entries of a factored matrix at the positions (rows[i], columns[i])."""
     out = np.empty(len(rows))
-    for start in range(0, len(rows), 4096):
-        part = slice(start, start + 4096)
-        left, right = factors.left[:, rows[part]], factors.right[:, columns[part]]
+    for start in range(0, len(rows), 256):  # the factors of so few entries stay in the cache
+        part = slice(start, start + 256)
+        left, right = factors.left.take(rows[part], 1), factors.right.take(columns[part], 1)
         out[part] = np.einsum("k,kj,kj->j", factors.weights, left, right, optimize=False)
     return out
