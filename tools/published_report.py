@@ -11,6 +11,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pfbench.base.escaping import escape_hidden
 from pfbench.cli.catalogue import MAIN_REPORT
 from pfbench.cli.options import default_store_folder, make_engine
 from pfbench.cli.report_sources import checkout_commit, make_reports
@@ -24,7 +25,7 @@ from pfbench.reporting.report_contents import (
 )
 from pfbench.reporting.seed_curves import FinalSummary, band_legend
 from pfbench.reporting.svg import curves_drawing, render
-from pfbench.reporting.tables import Table, markdown_table, markdown_text
+from pfbench.reporting.tables import Table
 from pfbench.reporting.tuning_effects import choice_and_trial_tables
 from pfbench.reporting.wording import join_items, measure_label
 from pfbench.reporting.writer import paragraphs
@@ -92,6 +93,31 @@ def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
     if early is not None:
         blocks += [f"### {markdown_text(_abbreviate_caption(early, study))}", markdown_table(early)]
     return blocks
+
+
+def markdown_table(table: Table) -> str:
+    """Return a table as GitHub-flavoured Markdown, without caption and note."""
+    unnamed = 0 if any(row.group for row in table.rows) else 1
+    first = table.rows[0].cells if table.rows else ()
+    numeric = [False, False, *map(tables.is_numeric, first)]
+    lines = [[*map(markdown_text, table.head)], ["--:" if item else "---" for item in numeric]]
+    for _, row, cells in table.lines():
+        texts = [markdown_text(text) for text in cells]
+        for index in row.best:
+            texts[2 + index] = f"**{texts[2 + index]}**"
+        lines.append(texts)
+    return "\n".join(f"| {' | '.join(line[unnamed:])} |" for line in lines)
+
+
+def markdown_text(text: str) -> str:
+    """Return text escaped for Markdown."""
+    return escape_hidden(text, "\n").translate(_MARKDOWN)
+
+
+_MARKDOWN = str.maketrans(
+    {**{special: f"\\{special}" for special in "\\`*_|$"}, "<": "&lt;", "\n": " "}
+)
+"""Escapes of the characters that Markdown would read."""
 
 
 _IN_ALT = str.maketrans("[]", "()")

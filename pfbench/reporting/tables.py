@@ -10,7 +10,7 @@ from itertools import chain, groupby
 from operator import attrgetter
 
 from pfbench.base.counts import COUNTED, MEANING
-from pfbench.base.escaping import escape_hidden, html_table
+from pfbench.base.escaping import html_table
 from pfbench.base.status import Status
 from pfbench.reporting.comparison import ExpectedCalls
 from pfbench.reporting.results import StudyResults
@@ -282,27 +282,3 @@ def format_cell(cell: Cell) -> str:
 def is_numeric(cell: Cell) -> bool:
     """Return whether a table cell is aligned like a number, not like a text."""
     return not isinstance(cell, str | ShellCommand)
-
-
-def markdown_table(table: Table) -> str:
-    """Return a table as GitHub-flavoured Markdown, without caption and note."""
-    unnamed = 0 if any(row.group for row in table.rows) else 1
-    first = table.rows[0].cells if table.rows else ()
-    numeric = [False, False, *map(is_numeric, first)]
-    lines = [[*map(markdown_text, table.head)], ["--:" if item else "---" for item in numeric]]
-    for _, row, cells in table.lines():
-        texts = [markdown_text(text) for text in cells]
-        for index in row.best:
-            texts[2 + index] = f"**{texts[2 + index]}**"
-        lines.append(texts)
-    return "\n".join(f"| {' | '.join(line[unnamed:])} |" for line in lines)
-
-
-def markdown_text(text: str) -> str:
-    """Return text escaped for Markdown."""
-    return escape_hidden(text, "\n").translate(_MARKDOWN)
-
-
-_MARKDOWN = str.maketrans(
-    {**{special: f"\\{special}" for special in "\\`*_|$"}, "<": "&lt;", "\n": " "}
-)

@@ -15,6 +15,7 @@ from pfbench.reporting.result_tables import compare_by_each_price, results_table
 from pfbench.reporting.results import min_budget_by_kind, truncation_limits_by_plan
 from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.spec import load_spec
+from tools.published_report import markdown_table
 
 TARGETS = (Stop("m", 0.5), Stop("m", 0.1))
 
@@ -117,7 +118,7 @@ def test_the_table_has_the_calls_or_what_was_spent_without_reaching():
         [1, "3/3", "0.1", "6", 0.05, "3 target"],
         [2, "0/3", None, "> 100", 1.0, "3 finished"],
     ]
-    assert tables.markdown_table(table).count("\n") == 3
+    assert markdown_table(table).count("\n") == 3
 
 
 def many(number):

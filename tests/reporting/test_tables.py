@@ -15,6 +15,7 @@ from pfbench.reporting.result_tables import compare_by_each_price, results_table
 from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.wording import SEPARATOR, format_integer, format_significant
 from pfbench.runs.loop.run import Stop
+from tools.published_report import markdown_table, markdown_text
 
 
 @pytest.fixture
@@ -50,15 +51,15 @@ def test_counts_that_differ_between_seeds_show_least_and_greatest(spec, outcomes
     changed = [with_run(first, counts=counts), *outcomes[1:]]
     table = tables.exact_counts_table(collect_report(spec, changed).results[0])
     assert cells(table, "S = 3 | p = 4", "SVRG")["LO"] == tables.CountRange(8, 1234567)
-    assert f"8–1{SEPARATOR}234{SEPARATOR}567" in tables.markdown_table(table)
+    assert f"8–1{SEPARATOR}234{SEPARATOR}567" in markdown_table(table)
     assert "least to greatest" in table.note
 
 
 def test_markdown_escapes_what_it_would_read(results):
-    markdown = tables.markdown_table(tables.exact_counts_table(results))
+    markdown = markdown_table(tables.exact_counts_table(results))
     assert r"| S = 3 \| p = 4 | SVRG | 2 | 60 |" in markdown
     assert "|  | CA&lt;SVRG> |" in markdown
-    assert tables.markdown_text(r"a*b_c`d\e|f$g<h") == r"a\*b\_c\`d\\e\|f\$g&lt;h"
+    assert markdown_text(r"a*b_c`d\e|f$g<h") == r"a\*b\_c\`d\\e\|f\$g&lt;h"
 
 
 def test_every_run_has_the_command_behind_it(results):
