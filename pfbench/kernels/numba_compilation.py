@@ -8,12 +8,16 @@ compiled without it.
 import os
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from functools import cache, wraps
 from time import perf_counter
 from types import FunctionType
 from typing import Any, Self, TypeVar, cast
 
 from pfbench.base.arrays import Floats
+
+if sys.platform != "win32":
+    import fcntl
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -194,8 +198,31 @@ def enable_cache(dispatcher: Any) -> None:
     """Enable numba's disk cache for a loop, or warn if no cache folder can be written."""
     try:
         dispatcher._cache = _failure_tolerant_cache_class()(dispatcher.py_func)
+        _compile_in_one_process(dispatcher)
     except (RuntimeError, OSError):
         warn_uncached_loops("no cache folder can be written")
+
+
+def _compile_in_one_process(dispatcher: Any) -> None:
+    """Allow one process at a time to compile loops; the others then load them from the cache.
+
+    The clock of a run stands still while its process waits.
+    """
+    from numba.core.compiler_lock import global_compiler_lock
+
+    compile_loop, path = dispatcher.compile, os.path.join(dispatcher._cache.cache_path, "lock")
+
+    def compile_alone(signature: Any) -> Any:
+        # A loop may be called by one that is being compiled.
+        if global_compiler_lock.is_locked():  # type: ignore[no-untyped-call]
+            return compile_loop(signature)
+        with global_compiler_lock, ExitStack() as stack:
+            if sys.platform != "win32":
+                with suppress(OSError):
+                    fcntl.flock(stack.enter_context(open(path, "wb")), fcntl.LOCK_EX)
+            return compile_loop(signature)
+
+    dispatcher.compile = compile_alone
 
 
 def allow_read_only_cache_folders() -> None:

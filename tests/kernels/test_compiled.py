@@ -294,3 +294,15 @@ def test_a_damaged_cache_is_replaced(tmp_path, monkeypatch, capfd, kept):
     assert fresh()(2.0) == 8.0
     assert {file.stat().st_size > 40 for file in files} == {True}
     assert capfd.readouterr().err == ""
+
+
+MISSES = """from pfbench.kernels.numba_compilation import check_index as loop
+loop(1, 2), print(*loop.dispatcher().stats.cache_misses.values())"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks no files")
+def test_one_process_compiles_a_loop_for_all(tmp_path):
+    command, folder = [sys.executable, "-c", MISSES], {"NUMBA_CACHE_DIR": str(tmp_path)}
+    options = {"env": os.environ | folder, "stdout": subprocess.PIPE, "text": True}
+    runs = [subprocess.Popen(command, **options) for _ in range(3)]
+    assert sorted(run.communicate()[0].strip() for run in runs) == ["", "", "1"]
