@@ -1,6 +1,7 @@
 """Hardest known families of problems, constructed for the accuracies of a rate."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pfbench.problems.chain_bounds import CHAIN_BOUNDS
 from pfbench.problems.finite_sum_chain import FiniteSumChain
@@ -24,27 +25,22 @@ def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> Finite
 
 
 def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
-    """Return a zero chain on a ball of diameter D; its gap is above epsilon D as long as possible.
+    """Return a zero chain on a ball; its Frank-Wolfe gap is above epsilon as long as possible.
 
-    The smoothness is L = 1. Every method that uses linear minimisation needs 1/epsilon^2 calls, up
-    to a constant. `largest` is the largest epsilon of the family: it determines Delta, and no
-    epsilon above it is used.
+    The smoothness is L = 1, and the diameter is that of the whole family. Every method that uses
+    linear minimisation needs 1/epsilon^2 calls, up to a constant. `largest` is the largest epsilon
+    of the family: it determines Delta, and no epsilon above it is used.
     """
     epsilon = min(epsilon, largest)
     delta = 1.001 * DEPTH / GAP**2 * chain_smoothness() * largest**2
     horizon, mu = chain_scaling(epsilon, 1.0, delta)
-    return ZeroChain(horizon=horizon, columns=horizon, smoothness=1.0, mu=mu)
+    chain = ZeroChain(horizon=horizon, columns=horizon, smoothness=1.0, mu=mu)
+    # The gap of that chain is above epsilon D, and a gap scales as mu^2.
+    return replace(chain, mu=mu / chain.set.diameter**0.5)
 
 
 def list_hard_instances(epsilons: Sequence[float]) -> list[tuple[str, str, Instance]]:
     """List the hard problem families: the name, the selector and the instance of each."""
-    largest = max(epsilons)
-    builds = zip(FAMILIES, (sum_chain, ball_chain), strict=True)
-    return [
-        (
-            name,
-            f"{item.__module__}:{item.__qualname__}[largest={largest:g}]",
-            make_instance(item, largest=largest),
-        )
-        for name, item in builds
-    ]
+    names = sum_chain.__name__, ball_chain.__name__
+    selectors = [f"{__name__}:{name}[largest={max(epsilons):g}]" for name in names]
+    return list(zip(FAMILIES, selectors, map(make_instance, selectors), strict=True))

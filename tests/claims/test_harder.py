@@ -69,17 +69,9 @@ def test_what_a_claim_assumes_binds_and_what_its_own_instances_are_is_told():
     assert "(not known to satisfy: convex)" in words
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("f convex", ["convex"]),
-        ("convex", ["convex"]),
-        ("f non-convex", []),
-        ("nonconvex", []),
-        ("L = L_ms", []),
-    ],
-)
-def test_assumptions_are_read_in_what_a_claim_says(text, named):
+@pytest.mark.parametrize("text", ["f convex", "convex", "f non-convex", "nonconvex", "L = L_ms"])
+def test_assumptions_are_read_in_what_a_claim_says(text):
+    named = ["convex"] if text.endswith("convex") and "non" not in text else []
     assert harder_instances._find_mentioned_assumptions(text) == named
 
 
@@ -98,8 +90,6 @@ def test_what_takes_too_long_is_left_out():
     with pytest.raises(NotTestable, match="longer than the time limit"):
         for _ in brief.follow_with_previous_point(problem, method):
             pass
-    with pytest.raises(NotTestable, match="longer than the time limit"):
-        brief.run(problem, method)
     part = Trial(SMALL, deadline=process_time() + 70.0).share_time(7)
     assert 9.0 < part.deadline - process_time() <= 10.0
 
@@ -144,7 +134,6 @@ def test_a_rate_on_an_easy_problem_is_no_evidence_and_is_tried_on_the_hardest_fa
     assert "the hardest family known" in hard.format()
     late = harder_instances.find_hardest_instance(easy, seconds=0.01)
     assert (late.tried, late.verdict, late.numbers) == (1, "inconclusive", "")
-    assert late.seconds < hard.seconds + 1.0
     assert late.format().endswith(": the runs take longer than the time limit of this check.")
 
 
@@ -152,4 +141,13 @@ def test_a_family_that_the_class_does_not_contain_is_not_tried():
     assert harder_instances.find_hardest_instance(rate_of(1.0, ("f convex",))).tried == 0
     own = make_instance(hard_families.sum_chain, largest=0.1)
     assert own.build_seeded(0, epsilon=0.02).epsilon == 0.02
-    assert hard_families.ball_chain(0.05).horizon >= 4
+
+
+@pytest.mark.parametrize(("exponent", "there"), [(0.5, "violated"), (2.0, "holds")])
+def test_a_rate_of_the_gap_is_tried_on_chains_of_one_diameter(exponent, there):
+    easy, step = rate_of(exponent), {"iterations": 10_000, "step": "short"}
+    check = replace(easy.check, measure="fw_gap", count="lo", parameters=step | {"smoothness": 1.0})
+    ball = ("quadratic[source=synthetic,set=l2]",)
+    claim = replace(easy, algorithm="frank-wolfe", instances=ball, check=check)
+    hard = harder_instances.find_hardest_instance(claim)
+    assert (hard.source_claim, hard.verdict) == ("zero-chain", there)
