@@ -145,12 +145,10 @@ def iterate_plan_outcomes(
     keys = _keys(plans, environment)
     missing: dict[str, list[PlannedRun]] = {}
     for plan in dict.fromkeys(plans):
-        key = keys[plan].key
-        entry = None if key in missing else _get_reusable(store, key, recomputed_statuses)
-        if entry is None:
-            missing.setdefault(key, []).append(plan)
-        else:
-            yield PlanOutcome(plan, entry)
+        missing.setdefault(keys[plan].key, []).append(plan)
+    for key, entry in _get_reusable_runs(store, [*missing], recomputed_statuses):
+        if entry is not None:
+            yield from [PlanOutcome(plan, entry) for plan in missing.pop(key)]
     if not missing:
         return
     store.check_writable()
@@ -185,7 +183,8 @@ def iterate_plan_outcomes(
                     plan = now[result.index]
                     candidate = keys[plan]
                     run, files = _make_run(plan, candidate, result)
-                    notes = {"retries": result.retries, **candidate.notes, "plan": plan.as_json()}
+                    notes = {"retries": result.retries, "family": candidate.family}
+                    notes |= {**candidate.notes, "plan": plan.as_json()}
                     notes |= {"files": files} if files else {}
                     if minimum := least_known(plan.problem):
                         notes["best_known"] = dict(zip(("value", "source"), minimum, strict=True))
@@ -220,19 +219,25 @@ def predict_origins(
     if not has_store(folder):
         return dict.fromkeys(keys, "made")
     store = Store(folder, make=False)
-    missing = [p for p in keys if _get_reusable(store, keys[p].key, recomputed_statuses) is None]
+    unique = dict.fromkeys(each.key for each in keys.values())
+    entries = _get_reusable_runs(store, [*unique], recomputed_statuses)
+    stored = {key for key, entry in entries if entry is not None}
+    missing = [plan for plan in keys if keys[plan].key not in stored]
     lengths = ContainingRunIndex(store, [keys[plan] for plan in missing])
     containing = {plan: lengths.find_stored_or_cut_run(plan, keys[plan]) for plan in missing}
     origins = {plan: run[1] if run else "made" for plan, run in containing.items()}
     return {plan: origins.get(plan, "stored") for plan in keys}
 
 
-def _get_reusable(store: Store, key: str, recomputed_statuses: Collection[str]) -> StoredRun | None:
-    """Return the stored run of a key; None if it is missing or must be executed again."""
-    entry = store.get(key)
-    if entry is None or entry.run.status in UNINFORMATIVE.union(recomputed_statuses):
-        return None
-    return None if has_changed_input_file(entry) else entry
+def _get_reusable_runs(
+    store: Store, keys: Sequence[str], recomputed_statuses: Collection[str]
+) -> Iterator[tuple[str, StoredRun | None]]:
+    """Yield each key with its stored run, or with None if it must be executed (again)."""
+    repeated = UNINFORMATIVE.union(recomputed_statuses)
+    for key, entry in zip(keys, store.get_runs(keys), strict=True):
+        if entry and (entry.run.status in repeated or has_changed_input_file(entry)):
+            entry = None
+        yield key, entry
 
 
 def _make_run(plan: PlannedRun, keys: RunKeys, result: TaskResult) -> tuple[Run, dict[str, str]]:

@@ -8,6 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from pfbench.base.checks import check_integer, check_real
@@ -99,7 +100,7 @@ class PlannedRun:
             for name in ("time_limit", "memory_limit"):
                 if arguments[name] is not None:
                     check_real(name, arguments[name], above=0.0)
-            for text in (planned_run.problem, planned_run.algorithm, *planned_run.measures):
+            for text in planned_run.selectors:
                 Selector.parse(text)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
@@ -108,10 +109,14 @@ class PlannedRun:
         return planned_run
 
     @property
+    def selectors(self) -> tuple[str, ...]:
+        """Selectors of problem, algorithm and measures."""
+        return (self.problem, self.algorithm, *self.measures)
+
+    @property
     def user_selectors(self) -> tuple[str, ...]:
         """Selectors MODULE:NAME of a user-defined problem, algorithm and measures."""
-        named = (self.problem, self.algorithm, *self.measures)
-        return tuple(text for text in named if list_user_code_names([text]))
+        return tuple(text for text in self.selectors if list_user_code_names([text]))
 
     @property
     def user_code_name(self) -> str:
@@ -120,7 +125,7 @@ class PlannedRun:
         A worker that has run user-defined code executes only runs of the same code.
         """
         target = [] if self.stop is None else [self.stop.measure]
-        own = list_user_code_names([self.problem, self.algorithm, *self.measures, *target])
+        own = list_user_code_names([*self.selectors, *target])
         return " ".join([self.algorithm.partition("[")[0], *own]) if own else ""
 
 
@@ -301,8 +306,11 @@ def problem_data_digest(problem: str) -> str:
     return on.digest
 
 
-def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, ResolvedPlan]]:
-    """Resolve the distinct planned runs, problem by problem; yield each with its resolution.
+def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[list[PlannedRun], ResolvedPlan]]:
+    """Resolve the distinct planned runs, problem by problem.
+
+    Runs that differ only in their seed, if they follow each other, are yielded as one list with
+    their common resolution.
 
     Raises
     ------
@@ -316,10 +324,14 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
     for problem, of_problem in groupby(ordered, key=lambda plan: plan.problem):
         with noting():
             _build_or_reuse(problem)
-            for plan in of_problem:
+            for _, equal in groupby(of_problem, key=_without_seed):
                 with noting():
-                    yield plan, resolve(plan)
+                    first, *others = equal
+                    yield [first, *others], resolve(first)
     noting.raise_collected()
+
+
+_without_seed = attrgetter(*(part.name for part in fields(PlannedRun) if part.name != "seed"))
 
 
 def resolve_with_problem_copy(plan: PlannedRun, code_folder: str = "") -> ResolvedPlan:

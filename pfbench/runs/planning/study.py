@@ -19,7 +19,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.name_resolution import unquote_selector
-from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
 from pfbench.runs.planning.published import CostUnit, PublishedOrdering, parse_unit_costs
 from pfbench.runs.planning.spec_text import abbreviate, fill_template
 from pfbench.runs.planning.tune import (
@@ -210,17 +210,23 @@ class Study:
         location, giver = f"study {self.key or self.title!r}", f"the setting {setting.title!r}"
         values = {**setting.values, **tuned}
         templates = (problem.selector, algorithm, self.frequency, self.budget)
-        planned_runs = []
+        needs_seed = any("{seed}" in template for template in templates)
+        planned_runs: list[PlannedRun] = []
         for seed in seeds:
-            pairs = tuple((name, str(value)) for name, value in {**values, "seed": seed}.items())
-            texts = _fill_templates(templates, pairs, location, giver)
+            if needs_seed or not planned_runs:
+                pairs = tuple((name, str(part)) for name, part in {**values, "seed": seed}.items())
+                texts = _fill_templates(templates, pairs, location, giver)
+                problem_text = unquote_selector("problem", canonical_selector(texts[0]))
+                algorithm_text = unquote_selector("algorithm", canonical_selector(texts[1]))
+                every = recording_interval_as_int(location, texts[2])
+                budget = _budget(texts[3]) if texts[3] else None
             planned_run = PlannedRun(
-                unquote_selector("problem", canonical_selector(texts[0])),
-                unquote_selector("algorithm", canonical_selector(texts[1])),
+                problem_text,
+                algorithm_text,
                 seed,
                 self.recorded_measures,
-                recording_interval_as_int(location, texts[2]),
-                _budget(texts[3]) if texts[3] else None,
+                every,
+                budget,
                 stop,
                 self.time_limit,
                 self.memory_limit,
@@ -317,7 +323,8 @@ class Spec:
     def user_selectors(self) -> list[str]:
         """Selectors MODULE:NAME that the runs import and call, each once."""
         plans = (*self.targets, *self.search_runs())
-        return list(dict.fromkeys(text for plan in plans for text in plan.user_selectors))
+        texts = dict.fromkeys(text for plan in plans for text in plan.selectors)
+        return [text for text in texts if list_user_code_names([text])]
 
     def search_runs(self) -> list[PlannedRun]:
         """Return the planned runs that search for tuned parameters in all studies, each once."""

@@ -16,7 +16,7 @@ import platform
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -98,9 +98,30 @@ def content_key(content: Mapping[str, Any], source: str, environment: Mapping[st
     environment
         The `environment` in which it is computed.
     """
-    complete = {**content, "source": source, "environment": dict(environment)}
-    text = json.dumps(complete, sort_keys=True, default=str)
+    text = _key_text({**content, "source": source, "environment": dict(environment)})
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def content_key_by_seed(
+    content: Mapping[str, Any], source: str, environment: Mapping[str, str]
+) -> Callable[[int], str]:
+    """Return a function from a seed to the `content_key` of `content` with this field ``seed``."""
+    complete = {**content, "source": source, "environment": dict(environment)}
+    before, after = (
+        _key_text({name: part for name, part in complete.items() if (name > "seed") == is_after})
+        for is_after in (False, True)
+    )
+    digest = hashlib.sha256(f'{before[:-1]}, "seed": '.encode())
+
+    def key_of_seed(seed: int) -> str:
+        complete_digest = digest.copy()  # what precedes the seed is hashed once
+        complete_digest.update(f"{seed}, {after[1:]}".encode())
+        return complete_digest.hexdigest()
+
+    return key_of_seed
+
+
+_key_text = json.JSONEncoder(sort_keys=True, default=str).encode
 
 
 def source_digest(modules: frozenset[str]) -> str:

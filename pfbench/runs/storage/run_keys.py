@@ -9,11 +9,11 @@ defines another run.
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import takewhile
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from pfbench.algorithms.base import get_parameters
 from pfbench.base.counts import COUNTED, Counts
@@ -27,7 +27,7 @@ from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.trace import finite_or_none
 from pfbench.runs.planning.plan import PlannedRun, ResolvedPlan, list_user_code_names, resolve_each
 from pfbench.runs.storage.content_keys import (
-    content_key,
+    content_key_by_seed,
     has_source,
     library_version,
     source_digest,
@@ -40,8 +40,7 @@ _LOOP = "pfbench.runs.loop.drive"
 _ALGORITHMS = "pfbench.algorithms.catalogue"
 
 
-@dataclass(frozen=True)
-class RunKeys:
+class RunKeys(NamedTuple):
     """Keys under which a run is stored, and the notes to store with it.
 
     Attributes
@@ -55,8 +54,8 @@ class RunKeys:
     files
         The digests of the files that user-defined code read during planning, by name.
     notes
-        Notes to be stored with the run: family, limits, source, dimension and, if the theorem of
-        its schedule bounds a measure, this measure and its bound.
+        Notes to be stored with the run, except its family: limits, source, dimension and, if the
+        theorem of its schedule bounds a measure, this measure and its bound.
     """
 
     key: str
@@ -80,16 +79,15 @@ def compute_keys(
     """
     sources = cache(source_digest)
     keys = {}
-    for plan, resolved in resolve_each(plans):
+    for equal_plans, resolved in resolve_each(plans):
+        plan = equal_plans[0]
         modules, run = root_modules(plan, resolved), resolved.resolved_run_or_none
         source = sources(modules)
         limits = {} if plan.budget is None else plan.budget.limits
         iterations = getattr(run.algorithm, "iterations", None) if run else None
         if run and iterations is not None and is_anytime(run.algorithm):
             limits = {**limits, "iterations": iterations}
-        family = content_key(_key_content(plan, resolved, limited=False), source, environment)
         notes: dict[str, Any] = {
-            "family": family,
             "limits": limits,
             "source": source_note(modules, source),
             "dimension": math.prod(resolved.built_problem.problem.shape),
@@ -97,15 +95,19 @@ def compute_keys(
         if run and run.guarantee and (measure := run.guarantee[0].measure):
             promise, bound = run.guarantee
             notes["promised"] = {"measure": measure, "value": bound ** (1.0 / promise.power)}
-        keys[plan] = RunKeys(
-            key=content_key(_key_content(plan, resolved), source, environment),
-            family=family,
-            limits=limits,
-            parameters=as_json_parameters(get_parameters(run.algorithm)) if run else {},
-            schedule=run.schedule if run else "explicit",
-            files=resolved.files,
-            notes=notes,
+        common = (
+            limits,
+            as_json_parameters(get_parameters(run.algorithm)) if run else {},
+            run.schedule if run else "explicit",
+            resolved.files,
+            notes,
         )
+        key_of_seed, family_of_seed = (
+            content_key_by_seed(_key_content(plan, resolved, limited), source, environment)
+            for limited in (True, False)
+        )
+        for plan in equal_plans:
+            keys[plan] = RunKeys(key_of_seed(plan.seed), family_of_seed(plan.seed), *common)
     return keys
 
 
@@ -144,10 +146,8 @@ def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
     return frozenset({_LOOP, *modules, algorithm, *measures, *own})
 
 
-def _key_content(
-    plan: PlannedRun, resolved: ResolvedPlan, *, limited: bool = True
-) -> dict[str, Any]:
-    """Return the JSON data whose hash is the key of a run.
+def _key_content(plan: PlannedRun, resolved: ResolvedPlan, limited: bool) -> dict[str, Any]:
+    """Return the JSON data whose hash is the key of a run, except its seed.
 
     If `limited` is false, the data have no budget, no limits of time and memory, and no
     `iterations` where that is a limit like a budget.
@@ -161,7 +161,6 @@ def _key_content(
             dict(problem.parameters) if ":" in problem.name else {},
         ],
         "algorithm": _algorithm_key_content(plan, resolved, limited),
-        "seed": plan.seed,
         "limits": {
             "every": plan.every,
             "stop": plan.stop and [plan.stop.measure, plan.stop.target],

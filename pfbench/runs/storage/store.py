@@ -236,8 +236,13 @@ class Store:
         StorageError
             If the store cannot be read.
         """
-        content = self._get("run", key)
-        return None if content is None else make_stored_run(key, *content)
+        return next(self.get_runs([check_key_characters(key)]))
+
+    def get_runs(self, keys: Sequence[str]) -> Iterator[StoredRun | None]:
+        """Yield the stored runs of some keys, or None for each key without a run; see `get`."""
+        for key, record in zip(keys, self.read_runs(keys), strict=True):
+            content = self._decode("run", key, record)
+            yield None if content is None else make_stored_run(key, *content)
 
     def get_row(self, kind: str, key: str) -> Mapping[str, Any] | None:
         """Return a stored verdict, finding or certificate, or None; see `get`."""
@@ -247,7 +252,7 @@ class Store:
 
     def get_metadata(self, kind: str, key: str) -> Mapping[str, Any] | None:
         """Return the metadata of an entry, or None; see `get`."""
-        content = self._get(kind, key)
+        content = self._decode(kind, key, self.read(kind, key))
         return None if content is None else content[0]
 
     def read(self, kind: str, key: str) -> Record | None:
@@ -275,8 +280,10 @@ class Store:
             finally:
                 self._database.text_factory = str
 
-    def _get(self, kind: str, key: str) -> tuple[Mapping[str, Any], StoredTrace] | None:
-        record = self.read(kind, key)
+    def _decode(
+        self, kind: str, key: str, record: Record | None
+    ) -> tuple[Mapping[str, Any], StoredTrace] | None:
+        """Return the content of a row; None if there is none, or it is damaged and quarantined."""
         try:
             return None if record is None else decode_metadata(record)
         except DamagedFileError as damage:
