@@ -2,11 +2,11 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from datetime import datetime
-from itertools import chain, product
+from functools import partial
+from itertools import chain, groupby, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,13 @@ from pfbench.cli.report_sources import RunExecution
 from pfbench.cli.terminal import Fact, make_table, section_with_title
 
 if TYPE_CHECKING:
+    from pfbench.reporting.results import Limits
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import PlanOutcome
     from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.study import Spec
 
+_AT_ONCE = 1000  # runs whose traces are shortened together
 _SHOWN = 12
 """Maximum number of printed failed runs; the output of --json and --log has all of them."""
 
@@ -80,8 +82,8 @@ def run(
         _run_sweep(planned, store, engine, reported, statuses, as_json=as_json, quiet=quiet)
 
 
-Log = Callable[[str], None]
-"""Function that logs a line."""
+Log = Callable[[Callable[[], str]], None]
+"""Function that logs the line that a function returns."""
 
 
 @contextmanager
@@ -91,7 +93,7 @@ def _open_log(path: Path | None) -> Iterator[Log]:
     Without a path, the function does nothing.
     """
     if path is None:
-        yield lambda text: None
+        yield lambda make_text: None
         return
     try:
         file = path.open("a", encoding="utf-8")
@@ -99,9 +101,9 @@ def _open_log(path: Path | None) -> Iterator[Log]:
         raise InputError(f"--log {path} cannot be written ({error.strerror}).") from error
     with file:
 
-        def line(text: str) -> None:
+        def line(make_text: Callable[[], str]) -> None:
             now = datetime.now().astimezone().isoformat(timespec="seconds")
-            print(now, *map(escape_hidden, text.split()), file=file, flush=True)
+            print(now, *map(escape_hidden, make_text().split()), file=file, flush=True)
 
         yield line
 
@@ -119,7 +121,6 @@ def _run_sweep(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from pfbench.reporting.ranking import keep_ranking_rows
     from pfbench.reporting.results import truncation_limits_by_plan
     from pfbench.runs.execute import iterate_plan_outcomes
     from pfbench.runs.loop.run import calls_to_targets
@@ -129,10 +130,11 @@ def _run_sweep(
     planned = RunExecution(store, engine, is_hidden, recomputed).tune(planned)
     plans, limits = planned.runs(), truncation_limits_by_plan(planned)
     total = format_plural(len(plans), "run")
-    log(f"begin {planned.name}: {total}, store {folder}")
+    log(lambda: f"begin {planned.name}: {total}, store {folder}")
     started, problem = time.monotonic(), ""
     records: dict[PlannedRun, dict[str, Any]] = {}
     outcomes: list[PlanOutcome] = []
+    waiting: list[PlanOutcome] = []
     board = StepProgress(planned.name, len(plans), "runs", slots=engine.slots, hidden=is_hidden)
     try:
         with board:
@@ -141,28 +143,30 @@ def _run_sweep(
             ):
                 plan, result = outcome.plan, outcome.entry.run
                 board.count_run(outcome)
-                _log_outcome(log, outcome)
+                log(partial(_outcome_line, outcome))
                 if as_json:
                     targets = calls_to_targets(planned.targets[plan], result)
                     records[plan] = _outcome_record(outcome) | {"targets": targets}
-                # Of very many runs only these rows fit into memory.
-                run = keep_ranking_rows(result, planned.targets[plan], limits[plan])
-                outcomes.append(replace(outcome, entry=replace(outcome.entry, run=run)))
+                waiting.append(outcome)
+                if len(waiting) >= _AT_ONCE:
+                    outcomes += _shorten(waiting, planned, limits)
+                    waiting.clear()
     except KeyboardInterrupt:
         problem = "interrupted"
     except PfbenchError as error:
-        is_begun = any(outcome.origin == "made" for outcome in outcomes)
+        is_begun = any(outcome.origin == "made" for outcome in [*outcomes, *waiting])
         if not is_begun and not isinstance(error, StorageError):
             raise
         problem = str(error).rstrip(".")
     ended = f"{board.done_count} of {total} done, {board.failure_count} failed"
-    log(f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
+    log(lambda: f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
     if problem:
         terminal.exit_with_error(
             f"{problem}; {board.done_count:,} of {total} are stored in {folder}; the "
             "same command continues.",
             terminal.INTERRUPTED if problem == "interrupted" else 1,
         )
+    outcomes += _shorten(waiting, planned, limits)
     if not quiet or as_json:
         runs = [records[plan] for plan in plans] if as_json else []
         seconds = time.monotonic() - started
@@ -171,15 +175,36 @@ def _run_sweep(
     _exit_if_a_method_fits_no_problem(planned, outcomes)
 
 
+def _shorten(
+    outcomes: "Sequence[PlanOutcome]", spec: "Spec", limits: "Mapping[PlannedRun, Sequence[Limits]]"
+) -> "Iterator[PlanOutcome]":
+    """Yield outcomes with only the rows and notes that tables need, as very many fill memory."""
+    from pfbench.reporting.ranking import keep_ranking_rows
+    from pfbench.reporting.stores import keep_notes
+    from pfbench.runs.execute import PlanOutcome
+    from pfbench.runs.storage.serialization import StoredRun
+
+    def common(outcome: "PlanOutcome") -> Any:
+        return spec.targets[outcome.plan], limits[outcome.plan], outcome.entry.run.columns
+
+    for (targets, run_limits, _), group in groupby(outcomes, key=common):
+        some = [*group]
+        runs = keep_ranking_rows([each.entry.run for each in some], targets, run_limits)
+        for outcome, run in zip(some, runs, strict=True):
+            entry = outcome.entry
+            entry = StoredRun(entry.key, run, entry.environment, keep_notes(entry.notes))
+            yield PlanOutcome(outcome.plan, entry, outcome.origin)
+
+
 def _select_by_status(
     outcomes: "Sequence[PlanOutcome]", statuses: Sequence[Status]
 ) -> "list[PlanOutcome]":
     return [outcome for outcome in outcomes if outcome.entry.run.status in statuses]
 
 
-def _log_outcome(log: Log, outcome: "PlanOutcome") -> None:
+def _outcome_line(outcome: "PlanOutcome") -> str:
     plan, entry, run = outcome.plan, outcome.entry, outcome.entry.run
-    log(
+    return (
         f"{outcome.origin} {run.status} {plan.problem} {plan.algorithm} seed={plan.seed} "
         f"iterations={run.iterations} seconds={run.seconds:.3g} "
         f"retries={entry.notes.get('retries', 0)} key={entry.key[:12]} {run.stop_reason}"

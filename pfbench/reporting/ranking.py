@@ -9,21 +9,15 @@ counts: they are truncated to a common budget.
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import zip_longest
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.reporting.comparison import ScoredAlgorithm, score_panel
-from pfbench.reporting.results import (
-    Limits,
-    RunGroup,
-    SettingResults,
-    StudyResults,
-    first_row_beyond_limits,
-)
+from pfbench.reporting.results import Limits, RunGroup, SettingResults, StudyResults, exceeds_limits
 from pfbench.reporting.runtimes import Cost, ert, make_runtimes
 from pfbench.reporting.seed_curves import Array, SeedTraces
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
@@ -37,7 +31,9 @@ from pfbench.reporting.wording import (
     round_as_printed,
 )
 from pfbench.runs.loop.run import Run, Stop
+from pfbench.runs.loop.trace import TraceRows
 from pfbench.runs.planning.tune import make_tuned_label
+from pfbench.runs.storage.serialization import INTEGERS
 
 KINDS = ("sfo", "lo", "po", *(k for k in COUNTED if k not in ("sfo", "lo", "po", "fo", "fv")))
 """Kinds of oracle calls; methods are ranked by the first kind that the runs make."""
@@ -168,22 +164,43 @@ def initially_shown_algorithms(results: StudyResults) -> tuple[str, ...]:
     return tuple(label for label in labels if label in chosen)
 
 
-def keep_ranking_rows(run: Run, targets: Sequence[Stop], limits: Sequence[Limits] = ()) -> Run:
-    """Return a run with only the trace rows that determine its rank.
+def keep_ranking_rows(
+    runs: Sequence[Run], targets: Sequence[Stop], limits: Sequence[Limits] = ()
+) -> list[Run]:
+    """Return runs with only the trace rows that determine their ranks.
 
     These rows are the first that reaches each target, and the last with a value of each measure.
     They are selected in the whole run and within each of `limits`. The first row beyond each limit
     is included, too, as it determines the cost of the truncated run.
     """
-    firsts = (run.first_value(target.measure, target.target) for target in targets)
-    needed = {first for first in firsts if first is not None}
-    number, indices = len(run.rows), np.arange(len(run.rows))[:, None]
-    is_missing = np.isnan(np.asarray(run.rows, dtype=float).reshape(number, len(run.columns)))
-    for end in {number, *(first_row_beyond_limits(run, limit) for limit in limits)}:
-        needed |= {end} if end < number else set()
-        last = np.where(is_missing[:end], -1, indices[:end]).max(axis=0, initial=-1)
-        needed |= {*last.tolist()}
-    return replace(run, rows=[run.rows[index] for index in sorted(needed - {-1})], x=None)
+    traces = SeedTraces.from_runs(runs)
+    number, run_of_row = len(traces.numbers), traces.run_of_row
+    is_needed = np.zeros(number + 1, bool)  # the last is that of no row
+    for target in targets:
+        is_needed[traces.find_first_rows_within(target)] = True
+    has_value = ~np.isnan(traces.numbers)
+    for limit in ({}, *limits):
+        is_beyond = exceeds_limits(traces.numbers, traces.columns, limit)
+        first = traces.find_first_rows_or_minus_one(is_beyond)
+        is_needed[first] = True
+        is_within = np.arange(number) < np.where(first < 0, number, first)[run_of_row]
+        for has_value_within in (has_value & is_within[:, None]).T:
+            is_needed[traces.find_last_rows_or_minus_one(has_value_within)] = True
+    rows = np.flatnonzero(is_needed[:-1])
+    ends = np.searchsorted(run_of_row[rows], np.arange(len(runs) + 1)).tolist()
+    if all(isinstance(run.rows, TraceRows) and run.columns == traces.columns for run in runs):
+        is_integer = tuple(name in INTEGERS for name in traces.columns)
+        all_rows = TraceRows(traces.numbers[rows], is_integer)
+        parts: list[Any] = [all_rows[start:end] for start, end in pairwise(ends)]
+    else:
+        rows = rows - np.searchsorted(run_of_row, run_of_row[rows])
+        parts = [
+            [run.rows[index] for index in rows[start:end]]
+            for run, (start, end) in zip(runs, pairwise(ends), strict=True)
+        ]
+    return [
+        Run(**{**vars(run), "rows": part, "x": None}) for run, part in zip(runs, parts, strict=True)
+    ]
 
 
 def list_counted_kinds(results: StudyResults) -> list[str]:
@@ -342,7 +359,7 @@ def _table_note(results: StudyResults) -> str:
     # A run that stands at several settings, or for several targets, is one.
     reached: dict[int, bool] = {}
     for group in results:
-        rows = SeedTraces.from_runs(group.runs).find_first_rows_within(target)
+        rows = group.traces.find_first_rows_within(target)
         reached |= zip(map(id, group.runs), rows >= 0, strict=True)
     if missed := len(reached) - sum(reached.values()):
         note += " " + NOTES["censored"].format(missed=missed, runs=len(reached))

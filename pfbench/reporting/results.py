@@ -5,7 +5,7 @@ counts, each run of a panel is truncated to the least budget of these runs.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -13,11 +13,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
-from pfbench.reporting.seed_curves import SeedTraces
+from pfbench.reporting.seed_curves import Array, SeedTraces
 from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
@@ -286,8 +287,8 @@ def min_budget_by_kind(plans: Iterable[PlannedRun]) -> Limits:
     which methods are compared.
     """
     common_limits: dict[str, float] = {}
-    for plan in plans:
-        for name, limit in (plan.budget.limits if plan.budget else {}).items():
+    for budget in dict.fromkeys(plan.budget for plan in plans):
+        for name, limit in (budget.limits if budget else {}).items():
             common_limits[name] = min(limit, common_limits.get(name, math.inf))
     return common_limits
 
@@ -342,6 +343,14 @@ def first_row_beyond_limits(run: Run, limits: Limits) -> int:
     Return the number of rows if no row does.
     """
     numbers = np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
-    largest = {run.columns.index(name): n for name, n in limits.items() if name in run.columns}
-    is_exceeded = (numbers[:, [*largest]] > [*largest.values()]).any(axis=1)
+    is_exceeded = exceeds_limits(numbers, run.columns, limits)
     return int(is_exceeded.argmax()) if is_exceeded.any() else len(run.rows)
+
+
+def exceeds_limits(
+    numbers: Array, columns: Sequence[str], limits: Limits
+) -> "npt.NDArray[np.bool_]":
+    """Return whether each row of a trace, shape (rows, columns), exceeds a limit."""
+    largest = {columns.index(name): limit for name, limit in limits.items() if name in columns}
+    result: npt.NDArray[np.bool_] = np.any(numbers[:, [*largest]] > [*largest.values()], axis=1)
+    return result

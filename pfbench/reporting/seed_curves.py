@@ -1,11 +1,9 @@
 """Traces of the runs of one method over several seeds, and the statistics of these runs."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby, pairwise
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -14,8 +12,7 @@ import numpy.typing as npt
 from pfbench.base.status import Status
 from pfbench.reporting.wording import MISSING_MARK, format_significant
 from pfbench.runs.loop.run import COMPLETED, Run, Stop
-from pfbench.runs.loop.trace import TraceRows, rows_from_columns
-from pfbench.runs.storage.serialization import StoredTrace, split_words
+from pfbench.runs.loop.trace import TraceRows
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -328,15 +325,6 @@ class SeedTraces:
 Rows = Sequence[tuple[Any, ...]]
 
 
-def join_rows(traces: Iterable[StoredTrace]) -> Iterator[Rows]:
-    """Yield the rows of traces; those of neighbours with equal columns are parts of one array."""
-    for _, equal in groupby(traces, key=attrgetter("names")):
-        words = [trace.words for trace in equal]
-        rows = rows_from_columns(*split_words(np.concatenate(words, axis=1)))
-        ends = np.cumsum([0, *(each.shape[1] for each in words)]).tolist()
-        yield from (rows[start:end] for start, end in pairwise(ends))
-
-
 def _find_traces_array(traces: Sequence[Rows]) -> Array | None:
     """Return the array of which the traces are all parts, in this order, if there is one."""
     arrays = [rows.numbers for rows in traces if isinstance(rows, TraceRows) and len(rows)]
@@ -351,6 +339,8 @@ def _find_traces_array(traces: Sequence[Rows]) -> Array | None:
 def _complete_columns(run: Run, columns: tuple[str, ...]) -> Array:
     """Return the trace of a run with the given columns; those that it lacks are NaN."""
     numbers = np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
+    if run.columns == columns:
+        return numbers
     complete = np.full((len(numbers), len(columns)), np.nan)
     complete[:, [columns.index(name) for name in run.columns]] = numbers
     return complete

@@ -19,7 +19,6 @@ from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import selector_or_name_equals
 from pfbench.reporting.report import Report, collect_report
-from pfbench.reporting.seed_curves import join_rows
 from pfbench.reporting.wording import pluralize
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import Run, Stop, list_measures
@@ -28,7 +27,12 @@ from pfbench.runs.planning.spec_text import make_labels
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import StudySetting
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.serialization import Record, StoredTrace, decode_metadata, make_stored_run
+from pfbench.runs.storage.serialization import (
+    Record,
+    StoredTrace,
+    decode_metadata,
+    make_stored_runs,
+)
 from pfbench.runs.storage.store import Store
 
 _SEED = re.compile(r"(?<=[\[,])seed=(\d{1,18})(?=[,\]])")
@@ -159,15 +163,18 @@ def _read_run(record: Record | None) -> _RunParts | None:
         return None
     # Equal texts of very many runs are one object.
     run |= {name: intern(run[name]) for name in ("status", "stop_reason")}
-    notes = {name: notes[name] for name in _NOTES if name in notes} or _NO_NOTES
-    return plan, record.key, {**meta, "notes": notes}, trace
+    return plan, record.key, {**meta, "notes": keep_notes(notes)}, trace
+
+
+def keep_notes(notes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return those notes of a run that a report needs."""
+    return {name: notes[name] for name in _NOTES if name in notes} or _NO_NOTES
 
 
 def _make_outcomes(read: Sequence[_RunParts]) -> Iterator[PlanOutcome]:
-    """Yield the runs of one algorithm on one problem, with their traces in one array."""
-    trace_rows = join_rows([trace for *_, trace in read])
-    for (plan, key, meta, trace), rows in zip(read, trace_rows, strict=True):
-        yield PlanOutcome(plan, make_stored_run(key, meta, trace, rows))
+    """Return the runs of one algorithm on one problem, with their traces in one array."""
+    entries = make_stored_runs([content for _, *content in read])
+    return map(PlanOutcome, [plan for plan, *_ in read], entries)
 
 
 _LISTED = ("kind", "key", "problem", "algorithm", "seed", "iterations", "stored")

@@ -44,6 +44,7 @@ from pfbench.runs.loop.run import UNINFORMATIVE, Run, calls_to_targets
 from pfbench.runs.planning.plan import PlannedRun, best_known
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import TuningChoice, TuningPlan, TuningTrial
+from pfbench.runs.storage.entry_list import gc_disabled
 from pfbench.runs.storage.run_keys import (
     ContainingRunIndex,
     RunKeys,
@@ -58,7 +59,7 @@ Progress = Callable[["PlanOutcome"], object]
 """Callback that gets the outcome of each run."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PlanOutcome:
     """Planned run together with its stored result.
 
@@ -142,13 +143,13 @@ def iterate_plan_outcomes(
         If the user interrupts it; unfinished runs are lost, and runs stored before remain.
     """
     environment = engine.environment()
-    keys = _keys(plans, environment)
     missing: dict[str, list[PlannedRun]] = {}
-    for plan in dict.fromkeys(plans):
-        missing.setdefault(keys[plan].key, []).append(plan)
-    for key, entry in _get_reusable_runs(store, [*missing], recomputed_statuses):
-        if entry is not None:
-            yield from [PlanOutcome(plan, entry) for plan in missing.pop(key)]
+    with gc_disabled():
+        keys = _keys(plans, environment)
+        for plan in dict.fromkeys(plans):
+            missing.setdefault(keys[plan].key, []).append(plan)
+        for entry in _get_reusable_runs(store, [*missing], recomputed_statuses):
+            yield from [PlanOutcome(plan, entry) for plan in missing.pop(entry.key)]
     if not missing:
         return
     store.check_writable()
@@ -220,8 +221,7 @@ def predict_origins(
         return dict.fromkeys(keys, "made")
     store = Store(folder, make=False)
     unique = dict.fromkeys(each.key for each in keys.values())
-    entries = _get_reusable_runs(store, [*unique], recomputed_statuses)
-    stored = {key for key, entry in entries if entry is not None}
+    stored = {entry.key for entry in _get_reusable_runs(store, [*unique], recomputed_statuses)}
     missing = [plan for plan in keys if keys[plan].key not in stored]
     lengths = ContainingRunIndex(store, [keys[plan] for plan in missing])
     containing = {plan: lengths.find_stored_or_cut_run(plan, keys[plan]) for plan in missing}
@@ -231,13 +231,12 @@ def predict_origins(
 
 def _get_reusable_runs(
     store: Store, keys: Sequence[str], recomputed_statuses: Collection[str]
-) -> Iterator[tuple[str, StoredRun | None]]:
-    """Yield each key with its stored run, or with None if it must be executed (again)."""
+) -> Iterator[StoredRun]:
+    """Yield the stored runs of those keys that need not be executed (again)."""
     repeated = UNINFORMATIVE.union(recomputed_statuses)
-    for key, entry in zip(keys, store.get_runs(keys), strict=True):
-        if entry and (entry.run.status in repeated or has_changed_input_file(entry)):
-            entry = None
-        yield key, entry
+    for entry in store.get_runs(keys):
+        if entry.run.status not in repeated and not has_changed_input_file(entry):
+            yield entry
 
 
 def _make_run(plan: PlannedRun, keys: RunKeys, result: TaskResult) -> tuple[Run, dict[str, str]]:

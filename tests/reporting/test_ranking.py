@@ -99,10 +99,7 @@ def test_ranks_do_not_depend_on_the_order_and_a_new_method_moves_nobody(calls, r
 def test_the_rank_follows_from_the_essence_of_a_run():
     whole = results({"a": falls(5, 6, 7), "idle": IDLE, "lost": LOST})
     short = results(
-        {
-            group.label: [ranking.keep_ranking_rows(one, TARGETS) for one in group.runs]
-            for group in whole
-        }
+        {group.label: ranking.keep_ranking_rows(group.runs, TARGETS) for group in whole}
     )
     assert sum(len(one.rows) for _, one in short.runs) < sum(len(o.rows) for _, o in whole.runs)
     assert ranking.as_json(short) == ranking.as_json(whole)
@@ -199,8 +196,7 @@ def test_the_rank_at_equal_counts_follows_from_the_essence_of_runs():
     whole = results(methods, budgets=budgets)
     limits = min_budget_by_kind(plan for group in whole for plan in group.plans)
     short = {
-        name: [ranking.keep_ranking_rows(one, TARGETS, [limits]) for one in runs]
-        for name, runs in methods.items()
+        name: ranking.keep_ranking_rows(runs, TARGETS, [limits]) for name, runs in methods.items()
     }
     assert ranking.as_json(results(short, budgets=budgets)) == ranking.as_json(whole)
     for price in compare_by_each_price(whole):

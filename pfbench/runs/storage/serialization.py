@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain
+from itertools import accumulate, chain, groupby, pairwise
 from math import isnan
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
@@ -58,7 +58,7 @@ _SPLIT = ("run", "notes", "plan", "trace")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StoredRun:
     """Stored run with its key and the environment of its execution.
 
@@ -224,9 +224,10 @@ def _select(fields: Mapping[str, Any], is_own: bool) -> dict[str, Any]:
 def _merge(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Return all fields, of which `_select` returned the two parts."""
     merged = {**shared, **own}
-    for name in shared.keys() & own.keys():
-        if isinstance(shared[name], dict) and isinstance(own[name], dict):
-            merged[name] = _merge(shared[name], own[name])
+    if len(merged) < len(shared) + len(own):
+        for name in shared.keys() & own.keys():
+            if isinstance(shared[name], dict) and isinstance(own[name], dict):
+                merged[name] = _merge(shared[name], own[name])
     return merged
 
 
@@ -331,19 +332,25 @@ def decode(record: Record) -> Any:
     For errors, see `decode_metadata`.
     """
     meta, trace = decode_metadata(record)
-    return make_stored_run(record.key, meta, trace) if record.kind == "run" else meta["row"]
+    if record.kind != "run":
+        return meta["row"]
+    return next(make_stored_runs([(record.key, meta, trace)]))
 
 
-def make_stored_run(
-    key: str, meta: Mapping[str, Any], trace: StoredTrace, rows: Sequence[Any] | None = None
-) -> StoredRun:
-    """Return a stored run, given the metadata and the trace from `decode_metadata`.
+def make_stored_runs(contents: Iterable[Sequence[Any]]) -> Iterator[StoredRun]:
+    """Yield stored runs, given the key of each, and its metadata and trace from `decode_metadata`.
 
-    The rows of the trace may be given, too.
+    The traces of neighbours with equal columns are parts of one array.
     """
-    rows = rows_from_columns(*split_words(trace.words)) if rows is None else rows
-    run = make_run(meta["run"], trace.names, rows)
-    return StoredRun(key, run, meta["environment"], meta.get("notes", {}))
+    for names, equal in groupby(contents, key=lambda content: content[2].names):
+        some = [*equal]
+        words = [trace.words for *_, trace in some]
+        all_words = np.concatenate(words, axis=1) if len(words) > 1 else words[0]
+        rows = rows_from_columns(*split_words(all_words))
+        ends = accumulate((each.shape[1] for each in words), initial=0)
+        for (key, meta, _), (start, end) in zip(some, pairwise(ends), strict=True):
+            run = make_run(meta["run"], names, rows[start:end])
+            yield StoredRun(key, run, meta["environment"], meta.get("notes", {}))
 
 
 def decode_metadata(record: Record) -> tuple[dict[str, Any], StoredTrace]:
@@ -381,9 +388,7 @@ def decode_metadata(record: Record) -> tuple[dict[str, Any], StoredTrace]:
 
 def _decode_part(kind: str, packed: bytes, limit: int) -> tuple[dict[str, Any], bytes]:
     """Return a part of the metadata of an entry, in which fields may lack, and the other parts."""
-    unpacker = _Unpacker(packed)
-    data = unpacker.read(limit)
-    rest = unpacker.finish(limit, "metadata")
+    data, rest = _unpack(packed, limit, "metadata")
     meta = decode_json(data)
     if not isinstance(meta, dict):
         raise DamagedFileError("unreadable", f"its metadata are not those of a {kind}")
@@ -405,18 +410,20 @@ def _read_trace(shape: Any, packed: bytes) -> StoredTrace:
     if rows * len(names) > MOST_NUMBERS:
         raise DamagedFileError("too large", f"{rows:,} rows of {len(names):,} columns")
     at_once, size = _BLOCK // 8 // len(names), 8 * rows * len(names)
-    unpacker, columns = _Unpacker(packed), []
     if size > _LONG:
+        unpacker, columns = _Unpacker(packed), []
         sizes = [8 * min(at_once, rows - start) for start in range(0, rows, at_once)]
         for _ in names:
             columns.append(unpacker.copy())
             for part in sizes:
                 unpacker.read(part)
-    data = unpacker.read(size + 1 - unpacker.number)
-    rest = unpacker.finish(size, "a trace")
-    if rest or unpacker.number != size:
-        raise DamagedFileError("truncated", f"{unpacker.number + len(rest):,} bytes of {size:,}")
-    if columns:
+        rest, number = unpacker.finish(size), unpacker.number
+    else:
+        data, rest = _unpack(packed, size, "a trace")
+        number = len(data)
+    if rest or number != size:
+        raise DamagedFileError("truncated", f"{number + len(rest):,} bytes of {size:,}")
+    if size > _LONG:
         blocks: Iterable[Words] = _LongTrace(columns, sizes)
     else:
         words = np.frombuffer(data, "<i8").reshape(len(names), rows)
@@ -473,9 +480,28 @@ def _check_names(*names: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     return (names, (*TRACE_COLUMNS, *names[len(stored) :])) if are_valid else None
 
 
+def _unpack(packed: bytes, limit: int, subject: str) -> tuple[bytes, bytes]:
+    """Return decompressed data, and the bytes after them; see `_check_end`."""
+    unpacker = zlib.decompressobj()
+    try:
+        data = unpacker.decompress(packed, limit + 1)
+    except zlib.error as error:
+        raise DamagedFileError("unreadable", str(error)) from error
+    _check_end(len(data) > limit, unpacker.eof, limit, subject)
+    return data, unpacker.unused_data
+
+
+def _check_end(is_longer: bool, is_complete: bool, limit: int, subject: str) -> None:
+    """Raise unless decompressed data are complete, and have at most `limit` bytes."""
+    if is_longer:
+        raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
+    if not is_complete:
+        raise DamagedFileError("truncated", f"{subject} does not end where it should")
+
+
 @dataclass(slots=True)
 class _Unpacker:
-    """Decompressor of bytes, which has read those before `start` and returned `number` bytes."""
+    """Decompressor of a long trace: it has read `start` bytes, and returned `number` bytes."""
 
     packed: bytes
     start: int = 0
@@ -504,12 +530,9 @@ class _Unpacker:
         self.number += len(unpacked)
         return unpacked
 
-    def finish(self, limit: int, subject: str) -> bytes:
-        """Return the bytes after the data; raise if these are incomplete, or exceed `limit`."""
-        if self.read(1) or self.number > limit:
-            raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
-        if not self.state.eof:
-            raise DamagedFileError("truncated", f"{subject} does not end where it should")
+    def finish(self, limit: int) -> bytes:
+        """Return the bytes after the data; see `_check_end`."""
+        _check_end(bool(self.read(1)), self.state.eof, limit, "a trace")
         return b"".join((self.state.unused_data, self.packed[self.start :]))
 
 
@@ -521,18 +544,18 @@ def decode_json(data: bytes | bytearray) -> Any:
     DamagedFileError
         If the data are invalid, nested very deep, or have text that is not valid Unicode.
     """
-    with refuse_damaged("unreadable"):
-        try:
-            value = json.loads(data.decode())
-        except RecursionError:
-            is_deep = True
-        else:
-            brackets = data.count(b"[") + data.count(b"{")
-            is_deep = brackets > _DEEPEST and _is_deeper([value], _DEEPEST + 1)
-        if is_deep:
-            raise DamagedFileError("unreadable", f"its JSON is nested more than {_DEEPEST} deep")
-        if _SURROGATE.search(data):
+    try:
+        value = json.loads(data.decode())
+        brackets = data.count(b"[") + data.count(b"{")
+        is_deep = brackets > _DEEPEST and _is_deeper([value], _DEEPEST + 1)
+        if not is_deep and _SURROGATE.search(data):
             json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        is_deep = True
+    except ValueError as error:
+        raise DamagedFileError("unreadable", str(error)) from error
+    if is_deep:
+        raise DamagedFileError("unreadable", f"its JSON is nested more than {_DEEPEST} deep")
     return value
 
 
@@ -547,10 +570,9 @@ def make_run(
     fields: Mapping[str, Any], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> Run:
     """Return a run from its trace, and from its other fields as `run_fields` returns them."""
-    parsed = {name: value for name, value in fields.items() if name not in ("unmet", "own_output")}
-    parsed["counts"] = Counts(**fields["counts"])
-    parsed["unmet_assumptions"] = tuple(fields.get("unmet", ()))
-    parsed["yields_output"] = fields.get("own_output")
+    parsed = {**fields, "counts": Counts(**fields["counts"])}
+    parsed["unmet_assumptions"] = tuple(parsed.pop("unmet", ()))
+    parsed["yields_output"] = parsed.pop("own_output", None)
     return Run(**parsed, columns=tuple(columns), rows=rows)
 
 

@@ -38,7 +38,7 @@ from pfbench.runs.storage.serialization import (
     decode_metadata,
     json_default,
     make_record,
-    make_stored_run,
+    make_stored_runs,
     run_record,
 )
 
@@ -58,6 +58,7 @@ _SET_ASIDE = (
     " WHERE kind = ? AND key = ?"
 )
 _AT_ONCE, _MOST_BYTES = 500, 2**24  # rows, and about their bytes, that are read together
+_MOST_ROWS = 2**14  # rows of traces that are in one array
 _FAST, _LONGEST_WAIT = 0.02, 0.25  # seconds
 _LOG = logging.getLogger(__name__)
 Report = TypeVar("Report")
@@ -236,13 +237,19 @@ class Store:
         StorageError
             If the store cannot be read.
         """
-        return next(self.get_runs([check_key_characters(key)]))
+        return next(self.get_runs([check_key_characters(key)]), None)
 
-    def get_runs(self, keys: Sequence[str]) -> Iterator[StoredRun | None]:
-        """Yield the stored runs of some keys, or None for each key without a run; see `get`."""
+    def get_runs(self, keys: Sequence[str]) -> Iterator[StoredRun]:
+        """Yield the stored runs of those keys that have one; see `get`."""
+        waiting, rows = list[tuple[str, Mapping[str, Any], StoredTrace]](), 0
         for key, record in zip(keys, self.read_runs(keys), strict=True):
-            content = self._decode("run", key, record)
-            yield None if content is None else make_stored_run(key, *content)
+            if (content := self._decode("run", key, record)) is not None:
+                waiting.append((key, *content))
+                rows += content[0]["trace"]["rows"]
+            if rows > _MOST_ROWS or len(waiting) >= _AT_ONCE:
+                yield from make_stored_runs(waiting)
+                waiting, rows = [], 0
+        yield from make_stored_runs(waiting)
 
     def get_row(self, kind: str, key: str) -> Mapping[str, Any] | None:
         """Return a stored verdict, finding or certificate, or None; see `get`."""
