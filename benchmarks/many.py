@@ -4,8 +4,9 @@
     python -m benchmarks.many DIR --runs 100000 --before ../before
 
 makes ten problems times ten methods times so many seeds, with ten rows each, and times commands:
-writing them, `list`, `check`, `export` and `report`, each in a process of its own, by the clock on
-the wall and by that of the processor, with its peak memory. With `--before` the package of that
+writing them, `list`, `check`, `export`, `report`, and the `run` of a sweep of at most 10^5 of them.
+Each is in a process of its own, by the clock on the wall and by that of the processor, with its
+peak memory. With `--before` the package of that
 checkout makes and reads a store of the same runs beside.
 """
 
@@ -24,7 +25,15 @@ import numpy as np
 
 ROWS = 10
 PROBLEM = "nonconvex-logistic[source=synthetic,rows=30,columns={}]"
-METHOD = "nfwu-svrg[batch=7,period=4,iterations=9,step={}]"
+METHOD = "nfwu-svrg[batch=7,period=4,iterations=9,step={:.2f}]"
+MEASURES, STOP = ("objective", "fw_gap"), ("fw_gap", 0.5)
+SWEEP = f"""
+problems = {[PROBLEM.format(4 + index) for index in range(10)]}
+measures = {[*MEASURES]}
+targets = ["{STOP[0]}={STOP[1]}"]
+seeds = {{}}
+[algorithms]
+""" + "".join(f"m{index} = '{METHOD.format(0.1 + 0.01 * index)}'\n" for index in range(10))
 
 COMMANDS = {
     "written": ("make", "{runs}"),
@@ -34,6 +43,7 @@ COMMANDS = {
     "exported csv-wide": ("store", "export", "csv-wide", "-o", "{out}/csv"),
     "exported csv-long": ("store", "export", "csv-long", "-o", "{out}/csv"),
     "exported benchopt": ("store", "export", "benchopt", "-o", "{out}/benchopt"),
+    "sweep recognised": ("run", "{store}/sweep.toml"),
     "reported": ("report", "-o", "{out}/report"),
     "long trace written": ("make", "long"),
     "long trace listed": ("store", "list"),
@@ -48,6 +58,7 @@ TARGETS = {
     "exported csv-wide": (12.0, 300),
     "exported csv-long": (12.0, 300),
     "exported benchopt": (12.0, 300),
+    "sweep recognised": (2.0, 500),
     "reported": (25.0, 500),
     "long trace listed": (math.inf, 150),
     "long trace checked": (math.inf, 150),
@@ -57,13 +68,12 @@ TARGETS = {
 
 
 def runs(number):
-    """Yield key, run and notes of `number` runs, by method, problem and seed."""
+    """Yield plan and run of `number` runs, by method, problem and seed."""
     from pfbench.base.counts import COUNTED, Counts
     from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
     from pfbench.runs.planning.plan import PlannedRun
 
     k = np.arange(ROWS)
-    source = {"modules": ["pfbench.runs.loop.drive"], "digest": "0" * 64}
     for place in range(number):
         pair, seed = divmod(place, max(number // 100, 1))
         method, problem = divmod(pair, 10)
@@ -91,11 +101,7 @@ def runs(number):
             columns=(*TRACE_COLUMNS, "objective", "fw_gap"),
             rows=list(zip(*(column.tolist() for column in columns), strict=True)),
         )
-        stop = Stop("fw_gap", 0.5)
-        plan = PlannedRun(run.problem, run.algorithm, seed, ("objective", "fw_gap"), 1, None, stop)
-        notes = {"retries": 0, "family": f"{pair:064x}", "limits": {}, "source": source}
-        notes |= {"dimension": 4, "plan": plan.as_json()}
-        yield f"{place * 2**200 + place:064x}", run, notes
+        yield PlannedRun(run.problem, run.algorithm, seed, MEASURES, 1, None, Stop(*STOP)), run
 
 
 def make_long(folder, rows=10**6):
@@ -104,24 +110,30 @@ def make_long(folder, rows=10**6):
     from pfbench.runs.storage.serialization import make_record, run_fields
     from pfbench.runs.storage.store import Store
 
-    ((key, run, notes),) = runs(1)
+    ((plan, run),) = runs(1)
     k, rng = np.arange(rows), np.random.default_rng(0)
     columns = {name: np.zeros(rows, int) for name in run.columns[:-3]}
     columns |= {"iteration": k, "sfo": 14 * k, "lo": k}
     columns |= {name: rng.uniform(size=rows) for name in run.columns[-3:]}
-    meta = {"run": run_fields(run), "environment": environment(), "notes": notes}
-    Store(folder).write([make_record("run", key, meta, columns)])
+    meta = {"run": run_fields(run), "environment": environment(), "notes": {"plan": plan.as_json()}}
+    Store(folder).write([make_record("run", "0" * 64, meta, columns)])
 
 
 def make(folder, number):
     """Write the runs, 500 at a time."""
-    from pfbench.runs.storage.content_keys import environment
+    from pfbench.runs.engines.engine import SingleProcessEngine, use_single_thread
+    from pfbench.runs.storage.run_keys import compute_keys
     from pfbench.runs.storage.serialization import run_record
     from pfbench.runs.storage.store import Store
 
-    store, here, some = Store(folder), environment(), []
-    for key, run, notes in runs(number):
-        some.append(run_record(key, run, here, notes))
+    store, here, some = Store(folder), SingleProcessEngine().environment(), []
+    (folder / "sweep.toml").write_text(SWEEP.format(min(max(number // 100, 1), 1000)))
+    with use_single_thread():
+        all_keys = compute_keys([plan for plan, _ in runs(number)], here)
+    for plan, run in runs(number):
+        keys = all_keys[plan]
+        notes = {"retries": 0, **keys.notes, "family": keys.family, "plan": plan.as_json()}
+        some.append(run_record(keys.key, run, here, notes))
         if len(some) == 500:
             store.write(some)
             some.clear()
@@ -132,7 +144,7 @@ def timed(package, store, out, chosen, number):
     """Return seconds and peak memory in MB of each command."""
     found = {}
     for name in chosen:
-        words = [word.format(out=out, runs=number) for word in COMMANDS[name]]
+        words = [word.format(out=out, runs=number, store=store) for word in COMMANDS[name]]
         if COMMANDS[name][0] == "make":
             shutil.rmtree(store, ignore_errors=True)
         shutil.rmtree(out, ignore_errors=True)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.study import Spec
 
-_AT_ONCE = 1000  # runs whose traces are shortened together
+_AT_ONCE = 10_000  # rows of traces that are shortened together
 _SHOWN = 12
 """Maximum number of printed failed runs; the output of --json and --log has all of them."""
 
@@ -134,7 +134,7 @@ def _run_sweep(
     started, problem = time.monotonic(), ""
     records: dict[PlannedRun, dict[str, Any]] = {}
     outcomes: list[PlanOutcome] = []
-    waiting: list[PlanOutcome] = []
+    waiting, rows = list["PlanOutcome"](), 0
     board = StepProgress(planned.name, len(plans), "runs", slots=engine.slots, hidden=is_hidden)
     try:
         with board:
@@ -148,9 +148,10 @@ def _run_sweep(
                     targets = calls_to_targets(planned.targets[plan], result)
                     records[plan] = _outcome_record(outcome) | {"targets": targets}
                 waiting.append(outcome)
-                if len(waiting) >= _AT_ONCE:
+                rows += len(result.rows)
+                if rows >= _AT_ONCE or outcome.origin != "stored":
                     outcomes += _shorten(waiting, planned, limits)
-                    waiting.clear()
+                    waiting, rows = [], 0
     except KeyboardInterrupt:
         problem = "interrupted"
     except PfbenchError as error:
@@ -185,9 +186,9 @@ def _shorten(
     from pfbench.runs.storage.serialization import StoredRun
 
     def common(outcome: "PlanOutcome") -> Any:
-        return spec.targets[outcome.plan], limits[outcome.plan], outcome.entry.run.columns
+        return spec.targets[outcome.plan], limits[outcome.plan]
 
-    for (targets, run_limits, _), group in groupby(outcomes, key=common):
+    for (targets, run_limits), group in groupby(outcomes, key=common):
         some = [*group]
         runs = keep_ranking_rows([each.entry.run for each in some], targets, run_limits)
         for outcome, run in zip(some, runs, strict=True):

@@ -188,18 +188,11 @@ def keep_ranking_rows(
             is_needed[traces.find_last_rows_or_minus_one(has_value_within)] = True
     rows = np.flatnonzero(is_needed[:-1])
     ends = np.searchsorted(run_of_row[rows], np.arange(len(runs) + 1)).tolist()
-    if all(isinstance(run.rows, TraceRows) and run.columns == traces.columns for run in runs):
-        is_integer = tuple(name in INTEGERS for name in traces.columns)
-        all_rows = TraceRows(traces.numbers[rows], is_integer)
-        parts: list[Any] = [all_rows[start:end] for start, end in pairwise(ends)]
-    else:
-        rows = rows - np.searchsorted(run_of_row, run_of_row[rows])
-        parts = [
-            [run.rows[index] for index in rows[start:end]]
-            for run, (start, end) in zip(runs, pairwise(ends), strict=True)
-        ]
+    kept = TraceRows(traces.numbers[rows], tuple(name in INTEGERS for name in traces.columns))
+    changed = {"columns": traces.columns, "x": None}
     return [
-        Run(**{**vars(run), "rows": part, "x": None}) for run, part in zip(runs, parts, strict=True)
+        Run(**{**vars(run), **changed, "rows": kept[start:end]})
+        for run, (start, end) in zip(runs, pairwise(ends), strict=True)
     ]
 
 

@@ -167,7 +167,7 @@ def _read_run(record: Record | None) -> _RunParts | None:
 
 
 def keep_notes(notes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return those notes of a run that a report needs."""
+    """Return the notes of a run that a report needs."""
     return {name: notes[name] for name in _NOTES if name in notes} or _NO_NOTES
 
 

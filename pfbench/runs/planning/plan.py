@@ -325,9 +325,9 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[list[PlannedRun]
         with noting():
             _build_or_reuse(problem)
             for _, equal in groupby(of_problem, key=_without_seed):
+                equal_plans = [*equal]
                 with noting():
-                    first, *others = equal
-                    yield [first, *others], resolve(first)
+                    yield equal_plans, resolve(equal_plans[0])
     noting.raise_collected()
 
 

@@ -176,19 +176,6 @@ class Study:
         InputError
             If a name in braces has no value, or the filled text is no selector, number or budget.
         """
-        key = choice_key(problem.selector, algorithm.selector, setting.values)
-        if key not in self._plans_by_key:
-            self._plans_by_key[key] = self._plan_by_target(problem, algorithm, setting)
-        return self._plans_by_key[key]
-
-    @cached_property
-    def _plans_by_key(self) -> dict[tuple[str, ...], dict[Stop | None, tuple[PlannedRun, ...]]]:
-        """Results of `plans_by_target`, which is called more than once."""
-        return {}
-
-    def _plan_by_target(
-        self, problem: LabelledSelector, algorithm: LabelledSelector, setting: StudySetting
-    ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
         targets = self.targets or (None,)
         choice = self._choices_by_key.get(
             choice_key(problem.selector, algorithm.selector, setting.values)

@@ -107,10 +107,8 @@ def content_key_by_seed(
 ) -> Callable[[int], str]:
     """Return a function from a seed to the `content_key` of `content` with this field ``seed``."""
     complete = {**content, "source": source, "environment": dict(environment)}
-    before, after = (
-        _key_text({name: part for name, part in complete.items() if (name > "seed") == is_after})
-        for is_after in (False, True)
-    )
+    before = _key_text({name: part for name, part in complete.items() if name < "seed"})
+    after = _key_text({name: part for name, part in complete.items() if name > "seed"})
     digest = hashlib.sha256(f'{before[:-1]}, "seed": '.encode())
 
     def key_of_seed(seed: int) -> str:

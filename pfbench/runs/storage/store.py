@@ -45,7 +45,7 @@ from pfbench.runs.storage.serialization import (
 _NAMES = ", ".join(Record._fields)
 _READ = f"SELECT {_NAMES} FROM entries"
 _READ_RUNS = (
-    f"SELECT {_NAMES} FROM (SELECT value FROM json_each(?)) AS chosen"
+    f"SELECT chosen.value, {_NAMES} FROM (SELECT value FROM json_each(?)) AS chosen"
     " LEFT JOIN entries ON kind = 'run' AND key = chosen.value"
 )
 _WRITE = (
@@ -326,8 +326,10 @@ class Store:
             chosen = json.dumps(keys[done : done + _AT_ONCE])
             with self._mutex, translate_errors(self.path):
                 rows = self._fetch(_READ_RUNS, chosen, collect=_take_until_large)
-            yield from (Record(*row) if row[0] else None for row in rows)
-            done += len(rows)
+            for key, *row in rows:
+                if keys[done : done + 1] == [key]:  # a corrupted index may have a key twice
+                    yield Record(*row) if row[0] else None
+                    done += 1
 
     def find_structural_error(self) -> str:
         """Return the structural error of the file; empty if there is none."""

@@ -5,6 +5,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pfbench
 from pfbench.runs.planning.plan import PlannedRun, resolve
@@ -84,3 +86,10 @@ def test_a_run_reaches_the_set_and_the_penalty_of_its_problem(problem, home):
     plan = PlannedRun(problem, "prox-gd[iterations=2,step=0.1]", 0, (), 1)
     reached = content_keys.reachable_files_by_module(run_keys.root_modules(plan, resolve(plan)))
     assert f"pfbench.sets.{home}" in reached
+
+
+@given(st.integers(0, 2**63), st.dictionaries(st.text(), st.integers() | st.text()))
+def test_the_key_of_a_seed_is_that_of_the_whole_content(seed, content):
+    environment = {"python": "3", "seed": "4"}
+    whole = content_keys.content_key({**content, "seed": seed}, "digest", environment)
+    assert content_keys.content_key_by_seed(content, "digest", environment)(seed) == whole
