@@ -1,6 +1,7 @@
 """``pfbench store``: list, check, merge and export stored results."""
 
 import json
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -318,11 +319,12 @@ def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
     head = _LINE % ("kind", "status", "seed", "iterations", "seconds", "key")
     print(_append_and_wrap(head, "what", width))
-    for row in rows:
-        seconds = None if row.seconds is None else f"{row.seconds:.3g}"
-        cells = (row.kind, row.status, row.seed, row.iterations, seconds, row.key[:12])
-        line = escape_hidden(_LINE % tuple(["" if cell is None else cell for cell in cells]))
-        print(_append_and_wrap(line, _subject(row.claim, row.algorithm, row.problem), width))
+    for *cells, seconds, key, claim, algorithm, problem in map(attrgetter(*_SHOWN_COLUMNS), rows):
+        cells += (None if seconds is None else f"{seconds:.3g}", key[:12])
+        if None in cells:
+            cells = ["" if cell is None else cell for cell in cells]
+        line = escape_hidden(_LINE % tuple(cells))
+        sys.stdout.write(f"{_append_and_wrap(line, _subject(claim, algorithm, problem), width)}\n")
     rest = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{rest} stored")
 

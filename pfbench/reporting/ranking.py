@@ -188,10 +188,10 @@ def keep_ranking_rows(
             is_needed[traces.find_last_rows_or_minus_one(has_value_within)] = True
     rows = np.flatnonzero(is_needed[:-1])
     ends = np.searchsorted(run_of_row[rows], np.arange(len(runs) + 1)).tolist()
-    kept = TraceRows(traces.numbers[rows], tuple(name in INTEGERS for name in traces.columns))
+    kept_rows = TraceRows(traces.numbers[rows], tuple(name in INTEGERS for name in traces.columns))
     changed = {"columns": traces.columns, "x": None}
     return [
-        Run(**{**vars(run), **changed, "rows": kept[start:end]})
+        Run(**{**vars(run), **changed, "rows": kept_rows[start:end]})
         for run, (start, end) in zip(runs, pairwise(ends), strict=True)
     ]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import chain, product
-from operator import attrgetter
+from operator import attrgetter, mul
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -366,18 +366,31 @@ _parse_selector = lru_cache(maxsize=4096)(Selector.parse)
 
 
 def _benchopt_table(schema: Any, runs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
-    """Return the Arrow table of some runs, given the fields and the columns of each."""
+    """Return the Arrow table of some runs, given the fields and the columns of each.
+
+    Arrays are made from buffers: from objects, pyarrow would import pandas first.
+    """
     import pyarrow as pa
 
-    lengths = [len(columns["stop_val"]) for _, columns in runs]
-    lacking = np.full(max(lengths, default=0), None)
-    run_of_row = np.repeat(np.arange(len(runs)), lengths)
+    lengths = np.array([len(columns["stop_val"]) for _, columns in runs], np.int64)
 
     def make_column(name: str, kind: Any) -> Any:
-        if not any(name in columns for _, columns in runs):
-            return pa.array([fields.get(name) for fields, _ in runs], kind).take(run_of_row)
-        parts = (columns.get(name, lacking[: len(columns["stop_val"])]) for _, columns in runs)
-        return pa.array(np.concatenate([*parts]), kind)
+        parts = [columns.get(name) for _, columns in runs]
+        if any(part is not None for part in parts):
+            pairs = zip(parts, lengths, strict=True)
+            padded = [np.zeros(n, int) if part is None else part for part, n in pairs]
+            buffers: list[Any] = [np.concatenate(padded)]
+        else:
+            parts = [fields.get(name) for fields, _ in runs]
+            if kind == pa.string():
+                texts = [(part or "").encode() for part in parts]
+                ends = np.cumsum(np.repeat([0, *map(len, texts)], [1, *lengths]), dtype=np.int32)
+                buffers = [ends, b"".join(map(mul, texts, lengths))]
+            else:
+                buffers = [np.repeat([part or 0 for part in parts], lengths)]
+        is_valid = np.repeat(np.array([part is not None for part in parts], bool), lengths)
+        buffers = [np.packbits(is_valid, bitorder="little"), *buffers]
+        return pa.Array.from_buffers(kind, len(is_valid), [*map(pa.py_buffer, buffers)])
 
     return pa.table([*map(make_column, schema.names, schema.types)], schema=schema)
 
