@@ -185,10 +185,9 @@ def _shorten(
     from pfbench.runs.execute import PlanOutcome
     from pfbench.runs.storage.serialization import StoredRun
 
-    def common(outcome: "PlanOutcome") -> Any:
-        return spec.targets[outcome.plan], limits[outcome.plan]
-
-    for (targets, run_limits), group in groupby(outcomes, key=common):
+    for (targets, run_limits), group in groupby(
+        outcomes, key=lambda outcome: (spec.targets[outcome.plan], limits[outcome.plan])
+    ):
         some = [*group]
         runs = keep_ranking_rows([each.entry.run for each in some], targets, run_limits)
         for outcome, run in zip(some, runs, strict=True):

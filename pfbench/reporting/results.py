@@ -13,12 +13,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
-from pfbench.reporting.seed_curves import Array, SeedTraces
+from pfbench.reporting.seed_curves import Array, Mask, SeedTraces
 from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
@@ -318,7 +317,9 @@ def truncate_run(run: Run, limits: Limits) -> Run:
     """
     if all(getattr(run.counts, name) <= limit for name, limit in limits.items()):
         return run
-    number = first_row_beyond_limits(run, limits)
+    numbers = np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
+    rows_beyond = np.flatnonzero(exceeds_limits(numbers, run.columns, limits)).tolist()
+    number = rows_beyond[0] if rows_beyond else len(run.rows)
     further = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
     if number < len(run.rows):
         further = dict(zip(run.columns, run.rows[number], strict=True))
@@ -337,20 +338,7 @@ def truncate_run(run: Run, limits: Limits) -> Run:
     )
 
 
-def first_row_beyond_limits(run: Run, limits: Limits) -> int:
-    """Return the index of the first trace row that exceeds a limit.
-
-    Return the number of rows if no row does.
-    """
-    numbers = np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
-    is_exceeded = exceeds_limits(numbers, run.columns, limits)
-    return int(is_exceeded.argmax()) if is_exceeded.any() else len(run.rows)
-
-
-def exceeds_limits(
-    numbers: Array, columns: Sequence[str], limits: Limits
-) -> "npt.NDArray[np.bool_]":
+def exceeds_limits(numbers: Array, columns: Sequence[str], limits: Limits) -> Mask:
     """Return whether each row of a trace, shape (rows, columns), exceeds a limit."""
     largest = {columns.index(name): limit for name, limit in limits.items() if name in columns}
-    result: npt.NDArray[np.bool_] = np.any(numbers[:, [*largest]] > [*largest.values()], axis=1)
-    return result
+    return np.asarray(np.any(numbers[:, [*largest]] > [*largest.values()], axis=1))

@@ -16,6 +16,7 @@ from pfbench.runs.loop.trace import TraceRows
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 LARGEST = 1e300
 """Values are clipped to this modulus, so that no difference or mean of two overflows."""
@@ -163,11 +164,11 @@ class SeedTraces:
         numbers = np.column_stack([self.numbers, values])
         return replace(self, columns=(*self.columns, name), numbers=numbers)
 
-    def select_rows(self, rows: "npt.NDArray[np.bool_]") -> "SeedTraces":
+    def select_rows(self, rows: Mask) -> "SeedTraces":
         """Return the traces with only the rows for which `rows` is true."""
         return replace(self, numbers=self.numbers[rows], run_of_row=self.run_of_row[rows])
 
-    def find_first_rows_or_minus_one(self, rows: "npt.NDArray[np.bool_]") -> Integers:
+    def find_first_rows_or_minus_one(self, rows: Mask) -> Integers:
         """Return, for each run, the index of its first row for which `rows` is true, or -1."""
         indices = np.flatnonzero(rows)
         runs, first = np.unique(self.run_of_row[indices], return_index=True)
@@ -182,7 +183,7 @@ class SeedTraces:
             (-np.inf < values) & (values <= target.target)
         )  # never if NaN
 
-    def find_last_rows_or_minus_one(self, rows: "npt.NDArray[np.bool_]") -> Integers:
+    def find_last_rows_or_minus_one(self, rows: Mask) -> Integers:
         """Return, for each run, the index of its last row for which `rows` is true, or -1."""
         indices = np.flatnonzero(rows)
         result = np.full(len(self.runs), -1)
@@ -190,7 +191,7 @@ class SeedTraces:
         return result
 
     @cached_property
-    def is_completed(self) -> "npt.NDArray[np.bool_]":
+    def is_completed(self) -> Mask:
         """Whether each run completed (no larger budget changes its answer)."""
         return np.array([run.status in COMPLETED for run in self.runs], dtype=bool)
 

@@ -144,10 +144,10 @@ def iterate_plan_outcomes(
     """
     environment = engine.environment()
     missing: dict[str, list[PlannedRun]] = {}
+    keys = _keys(plans, environment)
+    for plan in dict.fromkeys(plans):
+        missing.setdefault(keys[plan].key, []).append(plan)
     with gc_disabled():
-        keys = _keys(plans, environment)
-        for plan in dict.fromkeys(plans):
-            missing.setdefault(keys[plan].key, []).append(plan)
         for entry in _get_reusable_runs(store, [*missing], recomputed_statuses):
             yield from [PlanOutcome(plan, entry) for plan in missing.pop(entry.key)]
     if not missing:

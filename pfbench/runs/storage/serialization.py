@@ -417,7 +417,7 @@ def _read_trace(shape: Any, packed: bytes) -> StoredTrace:
             columns.append(unpacker.copy())
             for part in sizes:
                 unpacker.read(part)
-        rest, number = unpacker.finish(size), unpacker.number
+        rest, number = unpacker.finish(), unpacker.number
     else:
         data, rest = _unpack(packed, size, "a trace")
         number = len(data)
@@ -481,22 +481,20 @@ def _check_names(*names: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
 
 
 def _unpack(packed: bytes, limit: int, subject: str) -> tuple[bytes, bytes]:
-    """Return decompressed data, and the bytes after them; see `_check_end`."""
+    """Return decompressed data, and the bytes after them.
+
+    Raise an error if the data are damaged, incomplete, or more than `limit` bytes.
+    """
     unpacker = zlib.decompressobj()
     try:
         data = unpacker.decompress(packed, limit + 1)
     except zlib.error as error:
         raise DamagedFileError("unreadable", str(error)) from error
-    _check_end(len(data) > limit, unpacker.eof, limit, subject)
-    return data, unpacker.unused_data
-
-
-def _check_end(is_longer: bool, is_complete: bool, limit: int, subject: str) -> None:
-    """Raise unless decompressed data are complete, and have at most `limit` bytes."""
-    if is_longer:
+    if len(data) > limit:
         raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
-    if not is_complete:
+    if not unpacker.eof:
         raise DamagedFileError("truncated", f"{subject} does not end where it should")
+    return data, unpacker.unused_data
 
 
 @dataclass(slots=True)
@@ -530,9 +528,10 @@ class _Unpacker:
         self.number += len(unpacked)
         return unpacked
 
-    def finish(self, limit: int) -> bytes:
-        """Return the bytes after the data; see `_check_end`."""
-        _check_end(bool(self.read(1)), self.state.eof, limit, "a trace")
+    def finish(self) -> bytes:
+        """Return the bytes after the data; raise if the data do not end here."""
+        if self.read(1) or not self.state.eof:
+            raise DamagedFileError("truncated", "a trace does not end where it should")
         return b"".join((self.state.unused_data, self.packed[self.start :]))
 
 
