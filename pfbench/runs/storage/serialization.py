@@ -481,20 +481,22 @@ def _check_names(*names: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
 
 
 def _unpack(packed: bytes, limit: int, subject: str) -> tuple[bytes, bytes]:
-    """Return decompressed data, and the bytes after them.
-
-    Raise an error if the data are damaged, incomplete, or more than `limit` bytes.
-    """
+    """Return decompressed data, and the bytes after them; see `_check_end`."""
     unpacker = zlib.decompressobj()
     try:
         data = unpacker.decompress(packed, limit + 1)
     except zlib.error as error:
         raise DamagedFileError("unreadable", str(error)) from error
-    if len(data) > limit:
-        raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
-    if not unpacker.eof:
-        raise DamagedFileError("truncated", f"{subject} does not end where it should")
+    _check_end(len(data) > limit, unpacker.eof, limit, subject)
     return data, unpacker.unused_data
+
+
+def _check_end(is_longer: bool, is_complete: bool, limit: int, subject: str) -> None:
+    """Raise unless decompressed data are complete, and have at most `limit` bytes."""
+    if is_longer:
+        raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
+    if not is_complete:
+        raise DamagedFileError("truncated", f"{subject} does not end where it should")
 
 
 @dataclass(slots=True)
@@ -530,8 +532,7 @@ class _Unpacker:
 
     def finish(self) -> bytes:
         """Return the bytes after the data; raise if the data do not end here."""
-        if self.read(1) or not self.state.eof:
-            raise DamagedFileError("truncated", "a trace does not end where it should")
+        _check_end(bool(self.read(1)), self.state.eof, self.number - 1, "a trace")
         return b"".join((self.state.unused_data, self.packed[self.start :]))
 
 
