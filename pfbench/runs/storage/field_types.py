@@ -61,7 +61,7 @@ def enumeration(allowed: Collection[str]) -> Type:
 def text_type(form: str | re.Pattern[str]) -> Type:
     """Return the type of strings that a regular expression matches as a whole."""
     match = re.compile(form).fullmatch
-    return lambda value: text(value) and match(value) is not None
+    return lambda value: type(value) is str and match(value) is not None
 
 
 def list_type(kind: Type) -> Type:
