@@ -213,20 +213,18 @@ class Study:
         needs_seed = any("{seed}" in template for template in templates)
         planned_runs: list[PlannedRun] = []
         for seed in seeds:
-            if needs_seed or not planned_runs:
-                pairs = tuple((name, str(part)) for name, part in {**values, "seed": seed}.items())
-                texts = _fill_templates(templates, pairs, location, giver)
-                problem_text = unquote_selector("problem", canonical_selector(texts[0]))
-                algorithm_text = unquote_selector("algorithm", canonical_selector(texts[1]))
-                every = recording_interval_as_int(location, texts[2])
-                budget = _budget(texts[3]) if texts[3] else None
+            if planned_runs and not needs_seed:
+                planned_runs.append(PlannedRun(**{**vars(planned_runs[0]), "seed": seed}))
+                continue
+            pairs = tuple((name, str(value)) for name, value in {**values, "seed": seed}.items())
+            texts = _fill_templates(templates, pairs, location, giver)
             planned_run = PlannedRun(
-                problem_text,
-                algorithm_text,
+                unquote_selector("problem", canonical_selector(texts[0])),
+                unquote_selector("algorithm", canonical_selector(texts[1])),
                 seed,
                 self.recorded_measures,
-                every,
-                budget,
+                recording_interval_as_int(location, texts[2]),
+                _budget(texts[3]) if texts[3] else None,
                 stop,
                 self.time_limit,
                 self.memory_limit,
