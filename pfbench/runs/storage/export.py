@@ -106,8 +106,8 @@ def _find_naming(
 # --- exporters -----------------------------------------------------------------------------------
 
 
-_TraceForm = tuple[Sequence[str], Sequence[int]]
-"""Pieces of a template of lines, which key and iteration join; and the columns that fill it."""
+_TraceForm = tuple[tuple[str, ...], Sequence[int]]
+"""Templates of the lines of an iterate, after key and iteration; and the columns that fill them."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Export:
             lines = [f",{titles[name]},{cells[name]}\n" for name in head if name in cells]
         else:
             lines = [f",{','.join(cells.get(name, '') for name in head[1:])}\n"]
-        return ["", *lines], [names.index(name) for name in head if name in cells]
+        return tuple(lines), [names.index(name) for name in head if name in cells]
 
     def _run_cells(self, key: str, meta: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the cells of a run in `RUN_COLUMNS`."""
@@ -212,7 +212,7 @@ class Export:
         line |= {
             "parameters": _as_json(run["parameters"]),
             "unmet": _as_json(run.get("unmet", [])),
-            "environment": _as_json(meta["environment"]),
+            "environment": _environment_as_json(tuple(meta["environment"].items())),
         }
         return tuple(map(line.__getitem__, RUN_COLUMNS))
 
@@ -346,12 +346,18 @@ def _format_trace(key: str, trace: StoredTrace, form: _TraceForm) -> Iterator[st
 
     By hand: the module csv takes a minute for the traces of 100,000 runs.
     """
-    pieces, picked = form
+    lines, picked = form
     for integers, floats in map(split_words, trace.blocks):
         columns = [*integers.tolist(), *floats.tolist()]
-        template = "".join([f"{key},{iteration}".join(pieces) for iteration in columns[0]])
+        template = key.join(_add_iterations(lines, tuple(columns[0])))
         rows = zip(*map(columns.__getitem__, picked), strict=True)
         yield template % tuple(chain.from_iterable(rows))
+
+
+@lru_cache(maxsize=16)
+def _add_iterations(lines: tuple[str, ...], iterations: tuple[int, ...]) -> list[str]:
+    """Return the templates of the lines of a trace, without the key that joins them."""
+    return ["", *(f",{iteration}{line}" for iteration in iterations for line in lines)]
 
 
 def _quote_csv(text: str) -> str:
@@ -362,6 +368,7 @@ def _quote_csv(text: str) -> str:
 _sort_key = attrgetter("algorithm", "problem", "seed", "key")
 
 _as_json = json.JSONEncoder(default=str).encode
+_environment_as_json = lru_cache(maxsize=64)(lambda items: _as_json(dict(items)))
 _parse_selector = lru_cache(maxsize=4096)(Selector.parse)
 
 
