@@ -349,15 +349,16 @@ def _format_trace(key: str, trace: StoredTrace, form: _TraceForm) -> Iterator[st
     lines, picked = form
     for integers, floats in map(split_words, trace.blocks):
         columns = [*integers.tolist(), *floats.tolist()]
-        template = key.join(_add_iterations(lines, tuple(columns[0])))
+        parts = [_add_iteration(lines, iteration) for iteration in columns[0]]
+        template = key.join(["", *chain.from_iterable(parts)])
         rows = zip(*map(columns.__getitem__, picked), strict=True)
         yield template % tuple(chain.from_iterable(rows))
 
 
-@lru_cache(maxsize=16)
-def _add_iterations(lines: tuple[str, ...], iterations: tuple[int, ...]) -> list[str]:
-    """Return the templates of the lines of a trace, without the key that joins them."""
-    return ["", *(f",{iteration}{line}" for iteration in iterations for line in lines)]
+@lru_cache(maxsize=4096)
+def _add_iteration(lines: tuple[str, ...], iteration: int) -> list[str]:
+    """Return the templates of the lines of an iterate, without the key before each."""
+    return [f",{iteration}{line}" for line in lines]
 
 
 def _quote_csv(text: str) -> str:
