@@ -255,8 +255,8 @@ def report(faults: Sequence[StudiedFault], command: str, sample: str) -> str:
 
 LATE = (
     "Each acts only beyond a number of iterations, epochs or rounds, beyond an index, or beyond a "
-    "norm, which is drawn. Equivalent is one that changes no state and no count of the runs at the "
-    "size of use."
+    "norm, which is drawn. Equivalent is one that changes no state (up to rounding) and no count "
+    "of the runs at the size of use."
 )
 """Explanation of late faults."""
 

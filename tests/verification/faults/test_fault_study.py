@@ -29,6 +29,7 @@ from pfbench.verification.mutation_study import (
     report,
     run_mutation_study,
 )
+from pfbench.verification.replay.same_runs import is_same_in_long_runs
 from pfbench.verification.session import Session
 from pfbench.verification.subject import Subject
 
@@ -117,6 +118,15 @@ def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engi
     assert "late-" not in early
     assert "Found of those that change a run of that size: 1 of 1" in late
     assert "| late-reference | 1 | 1 | 0 | 0 of 0 | 0 |" in late
+
+
+def test_a_late_fault_that_changes_no_more_than_rounding_is_equivalent():
+    short = "(0.5 * w - x if"  # every late step of the long runs has the weight 1 nevertheless
+    faults = generate_faults(ALGORITHMS["bpfw"], late=True)
+    fault = next(one for one in faults if f"step_size(ask, x, g, {short}" in one.change.line_after)
+    run = CLAIMS["methods-run-bpfw"]
+    assert is_same_in_long_runs(run, Subject(after(24, fault)))
+    assert not is_same_in_long_runs(run, Subject(after(2, fault)))
 
 
 def after(times, fault):
