@@ -70,6 +70,8 @@ class ReplayOracles:
         Observations that are no mismatch.
     searched_points
         The points of `value` in a line search, whose queries are not matched; None outside.
+    value_points
+        The points of `value` outside line searches.
     digits
         Number of digits in texts.
     """
@@ -95,6 +97,7 @@ class ReplayOracles:
         self.previous: Floats = transcript.start
         self.snapshot: Floats | None = None
         self.searched_points: list[Floats] | None = None
+        self.value_points = list[Floats]()
         self.digits = 6
 
     def begin_step(self, step: int, x: Floats) -> None:
@@ -144,8 +147,10 @@ class ReplayOracles:
         """
         if self.searched_points is not None:
             self.searched_points.append(x)
-        elif query := self.window.consume_first_equal(RecordedQuery("value", (x,))):
-            return float(query.answer)
+        else:
+            self.value_points.append(x)
+            if query := self.window.consume_first_equal(RecordedQuery("value", (x,))):
+                return float(query.answer)
         return float(self.backend.value(self.for_backend(x)))
 
     def lo(self, g: Floats) -> Any:

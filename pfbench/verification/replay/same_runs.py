@@ -36,15 +36,11 @@ def is_same_in_long_runs(claim: Claim, faulty: Subject) -> bool:
 def _long_cases(method: Any) -> tuple[ReplayCase, ...]:
     """Return the problems and parameters of the long runs on which a fault is tested."""
     # What changes large indices alone shows where draws are tested, among many components.
-    full_list = (
-        *(case for case, _ in draw_cases_and_run_counts(method)),
-        *iterate_replay_cases(method, "full"),
-    )
-    lengths = [case.parameters.get("iterations", 0) for case in full_list]
+    draw_cases = (case for case, _ in draw_cases_and_run_counts(method))
     return tuple(
         case
-        for case, T in zip(full_list, lengths, strict=True)
-        if T >= _LONG or (case.is_extreme and T > _LONG // 2)
+        for case in (*draw_cases, *iterate_replay_cases(method, "full"))
+        if case.horizon >= (_LONG // 2 + 1 if case.is_extreme else _LONG)
     )
 
 

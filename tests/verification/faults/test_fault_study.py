@@ -121,9 +121,9 @@ def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engi
 
 
 def test_a_late_fault_that_changes_no_more_than_rounding_is_equivalent():
-    short = "(0.5 * w - x if"  # every late step of the long runs has the weight 1 nevertheless
     faults = generate_faults(ALGORITHMS["bpfw"], late=True)
-    fault = next(one for one in faults if f"step_size(ask, x, g, {short}" in one.change.line_after)
+    # The late steps of all long runs have the weight 1 all the same.
+    fault = next(one for one in faults if "x, g, (0.5 * w - x if" in one.change.line_after)
     run = CLAIMS["methods-run-bpfw"]
     assert is_same_in_long_runs(run, Subject(after(24, fault)))
     assert not is_same_in_long_runs(run, Subject(after(2, fault)))

@@ -350,3 +350,20 @@ def test_backtracking_is_followed_where_a_decrease_has_few_digits():
     case = next(c for c in cases if c.parameters["step"] == "backtracking")
     right = method(**case.parameters)
     assert compare_transcript_with_reference(case.record(right), right).steps == 150
+
+
+@pytest.mark.parametrize("rule", ["backtracking", "primal-dual", "line-search"])
+def test_the_values_that_a_rule_tests_and_those_of_iterates_alone_may_be_queried(rule):
+    right = ALGORITHMS["frank-wolfe"]
+    case = next(c for c in iterate_replay_cases(right, "quick") if c.parameters["step"] == rule)
+
+    class Prints(right):
+        def run(self, ask, x, rng):
+            for state in super().run(ask, x, rng):
+                ask.value(state.at + part * (state.x - state.at))
+                yield state
+
+    for part in (1.0, 0.5):
+        printing = case.record(Prints(**case.parameters))
+        outcome = compare_transcript_with_reference(printing, right(**case.parameters))
+        assert outcome.agrees == (part == 1.0 or rule == "line-search")
