@@ -155,12 +155,11 @@ def _run(
 
     The parameters and the problem are chosen for the correct method.
     """
-    rng = np.random.default_rng(seed)
     return _observe_run(
         method,
         _parameter_choices(reference)[choice_index],
         _make_small_problem(reference, problem_index),
-        rng,
+        np.random.default_rng(seed),
     )
 
 

@@ -97,8 +97,8 @@ class QueryWindow:
         return x is y or bool(np.abs(x - y).max() <= self.point_tolerance)
 
     def is_at_both_points(self, query: RecordedQuery, x: Floats, y: Floats) -> bool:
-        """Return whether the two points of a query are x and y, in either order."""
-        a, b = query.points
+        """Return whether the points of a query are x and y, in either order."""
+        a, b = query.points[0], query.points[-1]
         return (self.are_points_equal(a, x) and self.are_points_equal(b, y)) or (
             self.are_points_equal(a, y) and self.are_points_equal(b, x)
         )
@@ -185,10 +185,6 @@ class QueryWindow:
             for part in self.pending
             if part.query.kind == target.kind and self.are_equal(part.query, target)
         ]
-
-    def is_part_of_difference(self, part: PendingPart, x: Floats, y: Floats) -> bool:
-        """Return whether a recorded query asks for gradient differences between x and y."""
-        return len(part.query.points) > 1 and self.is_at_both_points(part.query, x, y)
 
     def choose_pending_components(self, parts: Sequence[PendingPart], size: int) -> Chosen | None:
         """Choose `size` unmatched components of some queries; return None if there are fewer.

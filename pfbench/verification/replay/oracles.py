@@ -134,7 +134,7 @@ class ReplayOracles:
                 return 0.0 * self.query_problem(self.backend.gradient, x)
             return self.query_problem(self.backend.difference, components, x, y)
         parts = window.pending_gradients(x)
-        both = [part for part in parts if window.is_part_of_difference(part, x, y)]
+        both = [part for part in parts if window.is_at_both_points(part.query, x, y)]
         is_whole = self.is_unresolved(sample) and count_components(both) >= len(sample)
         self.match_batch(sample, x, both if is_whole else parts)
         self.match_batch(sample, y)

@@ -425,11 +425,8 @@ class Comparison:
         MethodFailed
             If the method refused every run.
         """
-        measured = {
-            "mismatches": float(bool(self.violation)),
-            "runs": float(self.runs),
-            "iterations": float(self.steps),
-        }
+        numbers = map(float, (bool(self.violation), self.runs, self.steps))
+        measured = dict(zip(("mismatches", "runs", "iterations"), numbers, strict=True))
         if self.violation:
             return Decision("violated", f"{self.violation}.", measured, None)
         if self.doubts:
