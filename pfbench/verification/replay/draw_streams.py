@@ -1,8 +1,8 @@
 """Statistical tests of the random draws of runs: batches, coin flips, picked iterates and subsets.
 
-The draws of all runs are concatenated in the order of the reference implementation. A repeat then
-reveals a dependence between two batches of an iteration, a batch that is used twice, or a repeated
-seed.
+The draws of all runs are concatenated in the order of the reference implementation, and batches
+also in the order of their steps. A repeat then reveals a dependence between two batches of an
+iteration, a batch that is used twice, or a repeated seed.
 """
 
 from collections import Counter
@@ -151,7 +151,9 @@ def examine_draw_law(
         batches = [draw for log in logs for draw in log.all_uniform_batches]
     results = list[DrawLawResult]()
     if batches:
-        results.append(_test_batches(batches, n))
+        # Batches of the same step in all runs are equal if a stream is not seeded by the run.
+        orders = (batches, sorted(batches, key=lambda draw: draw[0]))[: len(logs)]
+        results += [_test_batches(draws, n) for draws in orders]
     chances = next((log.chances for log in logs if log.chances is not None), None)
     if weighted and chances is not None:
         uniform = [(t, map_to_uniform_indices(batch, chances, t)) for t, batch in weighted]
@@ -166,8 +168,7 @@ def examine_draw_law(
     wrong = [result for result in results if result.violation]
     if wrong:
         return replace(min(wrong, key=lambda result: result.step), p_value=lower)
-    law = next((result.law for result in results if result.law), "")
-    return DrawLawResult(p_value=lower, law=law)
+    return DrawLawResult(p_value=lower, law=next((r.law for r in results if r.law), ""))
 
 
 def _make_draw_law_result(
