@@ -227,11 +227,11 @@ def test_multiples():
 def test_a_verdict_says_how_large_its_runs_were():
     found = judge(CLAIMS["methods-count-svrg"])
     sizes = {name: found.measured[f"largest {name}"] for name in ("n", "d", "T", "components")}
-    assert sizes == {"n": 11, "d": 4, "T": 1000, "components": 11}
-    assert found.max_sizes == found.as_json()["tested"] == {"T": 1000, "n": 11, "d": 4}
+    assert sizes == {"n": 11, "d": 4, "T": 3000, "components": 11}
+    assert found.max_sizes == found.as_json()["tested"] == {"T": 3000, "n": 11, "d": 4}
     assert str(found) == f"methods-count-svrg: {found.line}"
     assert found.line.startswith("holds · ")
-    assert found.line.endswith(" · T <= 1 000, n <= 11, d <= 4")
+    assert found.line.endswith(" · T <= 3 000, n <= 11, d <= 4")
     assert str(Verification((found, found))).splitlines() == [str(found)] * 2 + ["2 holds"]
 
 

@@ -58,8 +58,11 @@ _ACTIVE_SETS: tuple[Values, ...] = (
 )
 """Problems of long runs on polytopes; the last one has vertices of small weight."""
 
-LONG_COUNT = 1_000
+LONG_COUNT = 3_000
 """Number of iterations of a long run of which only the counts are compared."""
+
+_LONGEST: Values = {"batch": 1, "period": 2, "refresh": 0.5, "snapshot": 2}
+"""Values in the longest runs, in which an epoch begins, and a coin shows heads, as often as not."""
 
 _PERIODS = ((1, 40), (150, 320), (700, 1420))
 """Pairs of a period and the horizon of its run."""
@@ -259,18 +262,18 @@ def _long_cases(
     method: Any, forms: list[Values], kind: Values, *, is_quick: bool
 ) -> Iterator[ReplayCase]:
     """Yield cases of long runs, which detect faults that act only after many iterations."""
-    first = forms[0]
+    first, is_sliding = forms[0], "condg" in dir(method)
     for form in forms:
         is_slow = bool({"line-search", "backtracking"} & set(map(str, form.values())))
         for T in (300,) if is_quick else (300, 1100):
             parameters = with_horizon(method, form, T // 2 if is_slow else T)
             yield ReplayCase(make_instance(kind), parameters)
+        if not (is_slow or is_sliding):
+            T = 1_600 if form is not first else 3_000 if is_quick else 21_000
+            yield _make_longest_case(method, form, kind, T)
     if "tolerance" in first and "lo" in method.requires:
         yield ReplayCase(make_instance(kind), {**first, "tolerance": 1e-7, "iterations": 4})
-    if "condg" not in dir(method):
-        yield _make_longest_case(method, first, kind, 3_000 if is_quick else 21_000)
-        return
-    names = {f.name for f in fields(method)}
+    names = {f.name for f in fields(method)} if is_sliding else ()
     sharp = {k: gap for k, gap in {"tolerance": 1e-3, "diameter": 0.1}.items() if k in names}
     if sharp:  # inner loops of a hundred steps
         problem = make_instance({**kind, "kind": "octahedron"}, (2, 3))
@@ -278,10 +281,18 @@ def _long_cases(
 
 
 def _make_longest_case(method: Any, parameters: Values, kind: Values, T: int) -> ReplayCase:
-    small = {"batch": 1} if "batch" in parameters else {}
-    small |= {"snapshot": 2} if "subepochs" in parameters else {}
-    parameters = {**with_horizon(method, parameters, T), **small}
-    return ReplayCase(make_instance({**kind, "n": 3}), parameters)
+    """Return a case of a long run that does not converge, in which every branch is often taken.
+
+    The minimiser is inside a large ball, unless full gradients give the vertices: these would
+    vanish there, and rounding would decide.
+    """
+    values, step = dict(_LONGEST), parameters.get("step")
+    if isinstance(step, float) and step_size_scaling_exponent(method):
+        values["step"] = step / 10.0
+    values = {name: values.get(name, value) for name, value in parameters.items()}
+    is_large = kind["kind"] == "ball" and not (method.deterministic and "lo" in method.requires)
+    problem = make_instance({**kind, **({"radius": 4.0} if is_large else {}), "n": 3})
+    return ReplayCase(problem, with_horizon(method, values, T))
 
 
 def iterate_count_cases(method: Any, effort: str, seed: int = 0) -> Iterator[ReplayCase]:
@@ -328,27 +339,23 @@ def _iterate_problem_and_method_extremes(
             yield {}, {"period": period, "iterations": T - rest}
     if "refresh" in first:
         yield {}, {"refresh": 0.001, "iterations": 320}
-        yield {}, {"refresh": 1.0}
     for name, value in first.items():
         if isinstance(value, float):
             yield {}, {name: value / _SMALL, "iterations": 20}
-    for name in ("alpha", "table_weight"):
-        if name in first:
-            yield {}, {name: 1.0}
+    weights = {"refresh", "alpha", "table_weight"} & first.keys()
+    yield from (({}, {name: 1.0}) for name in sorted(weights))
 
 
 def with_horizon(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:
     """Return the parameters with `iterations` = T, divided by the number of restarts if any."""
-    names = {f.name for f in fields(method)}
-    if "iterations" not in names:
+    if "iterations" not in {f.name for f in fields(method)}:
         return dict(parameters)
     restarts = parameters.get("restarts") or (3 if parameters.get("probability") else 1)
     return {**parameters, "iterations": max(2, T // restarts)}
 
 
 def _is_allowed(method: Any, parameters: dict[str, Any]) -> bool:
-    names = {f.name for f in fields(method)}
-    if "iterations" not in names:
+    if "iterations" not in {f.name for f in fields(method)}:
         parameters.pop("iterations", None)
     try:
         method(**parameters)
