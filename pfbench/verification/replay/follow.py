@@ -196,6 +196,12 @@ def _compare_states(replay: ReplayOracles, step: int, state: State, beta: float)
     average of gradients.
     """
     transcript, recorded = replay.transcript, replay.transcript.states[step]
+    is_final = transcript.is_complete and recorded is transcript.states[-1]
+    if is_final and recorded.output is None and state.output is not None:
+        rule, limit = transcript.output_rule, VALUE_TOLERANCE * transcript.max_point_entry
+        if rule != "last" or not np.allclose(recorded.x, state.output, rtol=0.0, atol=limit):
+            words = f"no State.output is set, and output={rule} is not the reference's output"
+            raise MismatchError(step, words)
     for part in ("at", "estimate", "x", "output"):
         expected, observed = getattr(state, part), getattr(recorded, part)
         if expected is None or observed is None:

@@ -125,8 +125,9 @@ def _decide_reported_output_law(
 ) -> Decision | None:
     """Decide whether the outputs that a method yields are distributed as in the reference.
 
-    Return None if the method raises or yields no output, or if the reference yields one, too.
-    Unless `is_default_compared`, the outputs may also have the law that the method declares.
+    Return None if the method raises or yields no output, or if the reference yields one, too. Runs
+    that end without an output are left out. Unless `is_default_compared`, the outputs may also have
+    the law that the method declares.
     """
     kind = list_problem_kinds(method)[0]
     decisions = list[Decision]()
@@ -142,18 +143,18 @@ def _decide_reported_output_law(
             transcript = case.record(algorithm, seed=seed, subject=trial.subject)
             output = _output_of_last_state(transcript)
             if output is None or own is not None or transcript.error is not None:
-                return None
+                break
             for law, location in locations.items():
                 location.append(_find_group_of_output(transcript, output, law, right, parts, rng))
-        results = [decide_uniform(results, parts) for results in locations.values()]
-        order = ("violated", "inconclusive", "holds")
-        best = max(results, key=lambda decision: order.index(decision.verdict))
-        if best.verdict == Verdict.VIOLATED:
-            words = f"{case}: the reported output has another distribution than the reference's"
-            return Decision("violated", f"{words} (repeat: {trial.command}).", {}, best.p_value)
-        decisions.append(best)
-    doubt = [decision for decision in decisions if decision.verdict != Verdict.HOLDS]
-    return doubt[0] if doubt else decisions[0]
+        else:
+            results = [decide_uniform(results, parts) for results in locations.values()]
+            order = ("violated", "inconclusive", "holds")
+            best = max(results, key=lambda decision: order.index(decision.verdict))
+            if best.verdict == Verdict.VIOLATED:
+                words = f"{case}: the reported output has another distribution than the reference's"
+                return Decision("violated", f"{words} (repeat: {trial.command}).", {}, best.p_value)
+            decisions.append(best)
+    return max(decisions, key=lambda decision: decision.verdict != Verdict.HOLDS, default=None)
 
 
 def _output_of_last_state(transcript: Transcript) -> Floats | None:

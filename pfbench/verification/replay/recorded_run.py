@@ -97,6 +97,8 @@ class Transcript:
         The seed of the run.
     queries, states
         The queries and states in order; points, gradients and outputs of states are dense copies.
+    output_rule
+        The declared rule of the output.
     max_point_entry, max_gradient_entry
         The largest modulus of an entry of an iterate, and of a gradient.
     error
@@ -107,6 +109,7 @@ class Transcript:
 
     problem: Problem
     seed: int = 0
+    output_rule: str = "last"
     queries: list[RecordedQuery] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
     max_point_entry: float = 0.0
@@ -175,10 +178,8 @@ class Transcript:
 
         It is the state's `at`, or else the previous iterate.
         """
-        point = self.states[step].at
-        if point is not None:
-            return np.asarray(point)
-        return np.asarray(self.states[step - 1].x) if step else self.start
+        point, before = self.states[step].at, self.states[step - 1].x if step else self.start
+        return np.asarray(before if point is None else point)
 
 
 def record_run(
@@ -195,7 +196,7 @@ def record_run(
     max_steps
         Number of states after which the run is stopped.
     """
-    transcript = Transcript(problem, seed)
+    transcript = Transcript(problem, seed, getattr(algorithm, "output", "last"))
     try:
         observe = partial(ObservedBackend, listener=transcript.add_query)
         run = steps(problem, algorithm, seed=seed, wrap=observe)

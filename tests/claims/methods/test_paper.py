@@ -21,7 +21,6 @@ from twisted import (
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSG
-from pfbench.algorithms.spider import Spider
 from pfbench.algorithms.stochastic_frank_wolfe import SFW
 from pfbench.base.errors import BudgetExhausted
 from pfbench.claims.catalogue import CLAIMS, claim
@@ -219,13 +218,6 @@ class Swallowing(Twisted):
             return 0.0 * g
 
 
-class HalvedLate(SFW):
-    """Halves its step from step 1000 on."""
-
-    def move(self, ask, x, g, t):
-        return pf.points.combine(x, ask.lo(g), self.step * (0.5 if t >= 1000 else 1.0))
-
-
 class CountsOtherVertices(ALGORITHMS["frank-wolfe"]):
     """Its open loop stands still once seven linear minimisations had the same vertex."""
 
@@ -243,8 +235,14 @@ class CountsOtherVertices(ALGORITHMS["frank-wolfe"]):
             yield pf.State(x, at, g)
 
 
-SPECTRAL_NORM = EditedMethod(Spider, edited_part=Spider, edits=(("norm(v)", "norm(v, 2)"),))
-"""Takes the spectral norm for the Euclidean one, which are the same of a vector."""
+def edited(name, old, new, part=None):
+    """Return a method with an edit of its class, or of a part of its code."""
+    kind = ALGORITHMS[name]
+    return EditedMethod(kind, edited_part=part or kind, edits=((old, new),)).algorithm_under_test()
+
+
+FIXED = "(ask, x, rng)\n", "(ask, x, rng if _ else np.random.default_rng(0))\n"
+"""Edit of Muon that draws the first batch of each run from the same stream."""
 
 
 class TallDoubled(Twisted):
@@ -285,9 +283,12 @@ class NeverLast(ALGORITHMS["sarah"]):
     [
         ("run", "sfw", UNSEEDED, "two runs with seed"),
         ("run", "sfw", twisted(SFW, Swallowing), "after its budget is spent"),
-        ("run", "sfw", HalvedLate, "iteration 1000: State.x"),
         ("run", "frank-wolfe", CountsOtherVertices, "radius=0.45"),
-        ("run", "spider", SPECTRAL_NORM.algorithm_under_test(), "2x3"),
+        # The spectral norm and the Euclidean one are the same of a vector.
+        ("run", "spider", edited("spider", "norm(v)", "norm(v, 2)"), "2x3"),
+        ("run", "natasha15", edited("natasha15", "at, g, centre)", "at, g)"), "no State.output"),
+        ("law", "muon", edited("muon", *FIXED), "the batches repeat an earlier sequence"),
+        ("run", "local-lmo", edited("local-lmo", "k + 2.0)", "k + 2.0 + k // 900)"), "tion 900"),
         ("run", "muon", twisted(ALGORITHMS["muon"], TallDoubled), "3x2"),
         pytest.param("law", "prox-saga", Exclusive, "iteration", marks=pytest.mark.long),
         ("law", "sarah", NeverLast, "continues from points"),
