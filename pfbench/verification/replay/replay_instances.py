@@ -283,16 +283,16 @@ def _long_cases(
 def _make_longest_case(method: Any, parameters: Values, kind: Values, T: int) -> ReplayCase:
     """Return a case of a long run that does not converge, in which every branch is often taken.
 
-    The minimiser is inside a large ball, unless full gradients give the vertices: these would
-    vanish there, and rounding would decide.
+    The minimiser is inside a large ball, except for sums of full gradients, as in heavy ball:
+    rounding would soon decide the vertices of these.
     """
     values, step = dict(_LONGEST), parameters.get("step")
     if isinstance(step, float) and step_size_scaling_exponent(method):
         values["step"] = step / 10.0
     values = {name: values.get(name, value) for name, value in parameters.items()}
-    is_large = kind["kind"] == "ball" and not (method.deterministic and "lo" in method.requires)
-    problem = make_instance({**kind, **({"radius": 4.0} if is_large else {}), "n": 3})
-    return ReplayCase(problem, with_horizon(method, values, T))
+    is_sum = method.deterministic and "lo" in method.requires and "convex" in method.assumes
+    interior = {"radius": 4.0} if kind["kind"] == "ball" and not is_sum else {}
+    return ReplayCase(make_instance({**kind, **interior, "n": 3}), with_horizon(method, values, T))
 
 
 def iterate_count_cases(method: Any, effort: str, seed: int = 0) -> Iterator[ReplayCase]:
