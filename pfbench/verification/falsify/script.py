@@ -139,7 +139,7 @@ def _list_template_tags(report: Counterexample, case: Any) -> list[str]:
         return [*tags, "law", "bias" if is_bias else "exact" if check.exact else "square"]
     tags += ["run", check.quantity if isinstance(check.quantity, str) else "measure"]
     if statement.is_for_each_run:
-        return [*tags, statement.statistic]
+        return [*tags, statement.statistic, *["shift"] * (report.bound <= 0)]
     tags.append("mean" if case.is_mean_over_run else "end")
     way = "sampled" if report.arithmetic == "e-process" else "enumerated"
     return [*tags, "certain" if statement.is_deterministic else way]

@@ -22,7 +22,7 @@ from pfbench.verification.falsify.exact_numbers import as_float
 from pfbench.verification.falsify.searched_problem import Skip
 from pfbench.verification.homogeneity import check_claim_units
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
-from pfbench.verification.statements.bound import EACH, Bound
+from pfbench.verification.statements.bound import EACH, Bound, sum_of_magnitudes
 from pfbench.verification.statements.error_law import ErrorLawCheck, group_errors
 from pfbench.verification.statements.quantity import SUBOPTIMALITY, is_count
 from pfbench.verification.statements.setting import ClaimSetting, MethodOnProblem
@@ -306,11 +306,11 @@ class MethodOnInstance(MethodOnProblem):
         Raises
         ------
         Skip
-            If it is not positive.
+            If it is not positive, and not a bound on a step.
         """
         value = self.statement.bound(self.constants, self.parameters, *t)
-        if not value > 0:
-            raise Skip("the bound is not positive: bound a ratio, as |grad f(x)|^2/(f(x) - f(y))")
+        if not (value > 0 or self.statement.statistic == "step"):
+            raise Skip('the bound is not positive: statistic="step" admits 0')
         return value
 
     def evaluate_ratio(self, seed: int, runs: int, limit: int) -> Ratio:
@@ -359,18 +359,21 @@ class MethodOnInstance(MethodOnProblem):
         quantity, measure = self.statement.check.quantity, self._quantity_function()
         is_step, is_every = statistic == "step", statistic == "every"
         first = None if is_step else measure(problem.start())
-        lower, results = None, list[Ratio]()
+        lower, size, results = None, 0, list[Ratio]()
         for t, (x, state) in enumerate(self.run(np.random.default_rng(seed)), is_every):
             point = state.x if is_every else x
             value = quantity(problem, x, state.x) if is_step else measure(point)
-            size = max(abs(state.x - x)) if is_step else value
-            first = size if first is None else first
-            if _is_rounding_noise(size, first):
+            change = max(abs(state.x - x)) if is_step else value
+            first = change if first is None else first
+            if _is_rounding_noise(change, first):
                 break
             if statistic == "least":
                 value = lower = value if lower is None else min(lower, value)
             bound = self.bound_value(t) if t >= self.statement.check.first else math.inf
-            results += [_make_ratio(value, bound, t, t + 1)] if bound != math.inf else []
+            if is_step and not bound > 0:
+                size = max(size, sum_of_magnitudes(quantity, problem, x, state.x), key=as_float)
+            shift = size and size - bound
+            results += [_make_ratio(value, bound, t, t + 1, shift)] if bound != math.inf else []
         if not results:
             raise Skip("the bound is infinite at each step, or the method makes no step")
         half, last = results[len(results) // 2], results[-1]
@@ -430,10 +433,11 @@ def _is_rounding_noise(value: Any, first: Any) -> bool:
     return isinstance(value, float) and abs(value) < _NOISE * abs(first)
 
 
-def _make_ratio(value: Any, bound: Any, t: int, work: int) -> Ratio:
+def _make_ratio(value: Any, bound: Any, t: int, work: int, shift: Any = 0) -> Ratio:
+    """Return the ratio (value + shift)/(bound + shift); its denominator must be positive."""
     if bound == math.inf:
         raise Skip("the bound is infinite")
-    ratio = value / bound
+    ratio = (value + shift) / (bound + shift)
     if isinstance(ratio, float) and not math.isfinite(ratio):
         raise Skip("the ratio measured/bound is not finite")
     return Ratio(ratio, value, bound, t, 0.0, work)
@@ -441,5 +445,4 @@ def _make_ratio(value: Any, bound: Any, t: int, work: int) -> Ratio:
 
 def _max_magnitude(values: Any) -> Any:
     """Return the largest absolute value, found by comparing floats instead of exact numbers."""
-    value = max(values, key=lambda item: abs(as_float(item)))
-    return -value if as_float(value) < 0 else value
+    return max((value for item in values for value in (item, -item)), key=as_float)

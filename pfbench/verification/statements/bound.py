@@ -74,7 +74,7 @@ class Bound(StatementCheck):
     quantity
         Measured quantity: the name of a measure, ``suboptimality``, a kind of call such as ``sfo``
         (of the whole run), or a function of problem and point. For ``statistic="step"`` it is a
-        function of problem, x_t and x_{t+1}.
+        function of problem, x_t and x_{t+1}, and its bound may be 0 or negative.
     statistic
         Points over which the bound is stated, one of `OVER`.
     runs
@@ -137,8 +137,7 @@ class Bound(StatementCheck):
 
     def decide(self, trial: Trial) -> statistics.Evidence:
         """Test the bound on every instance, for the number of steps that the claim sets."""
-        in_every_run = self.statistic in EACH
-        decide = self._decide_every_run if in_every_run else self._decide_expectation
+        decide = self._decide_every_run if self.statistic in EACH else self._decide_expectation
         parts, runs = decide(trial)
         combined = {name: _combine_labels(by_label) for name, by_label in parts.items()}
         decision = statistics.best_if_all_hold_else_worst(combined)
@@ -157,8 +156,8 @@ class Bound(StatementCheck):
         Raises
         ------
         InputError
-            If an instance does not fit the method, the quantity is unknown, a bound is not a
-            positive number, or `first` is not reached.
+            If an instance does not fit the method, the quantity is unknown, a bound is infinite or
+            (except of a step) not positive, or `first` is not reached.
         """
         for case in self.iterate_cases_or_raise(trial):
             for bound in self.bounds_by_label.values():
@@ -174,14 +173,16 @@ class Bound(StatementCheck):
     def _bound_value(self, bound: Most, case: MethodOnProblem, t: int, lower: float = 0.0) -> float:
         """Return the larger of `lower` and the value of the bound, which may depend on the step t.
 
-        A value that is not positive and finite raises `InputError`.
+        A value that is not finite, or (except of a step) not positive, raises `InputError`. A bound
+        on a step is returned as it is.
         """
         reported = (case.constants, case.parameters, *((t,) if self.statistic in EACH else ()))
-        value = max(float(bound(*reported)), lower)
-        if not 0.0 < value < math.inf:
+        lowest = -math.inf if self.statistic == "step" else lower
+        value = max(float(bound(*reported)), lowest)
+        if not (math.isfinite(value) and (value > 0.0 or lowest < 0.0)):
             raise InputError(
                 f"the bound on {case.problem.name} is {value:g}: it must be positive and finite "
-                "(of a bound that begins at t = k, state first=k)."
+                '(of a bound that begins at t = k, state first=k; statistic="step" admits 0).'
             )
         return value
 
@@ -201,8 +202,8 @@ class Bound(StatementCheck):
         """Return the largest ratio of measured value to bound in a run, over bounds and steps."""
         if self.statistic in EACH:
             return max(
-                measured / self._bound_value(bound, case, t)
-                for t, measured in self._measure_run(trial, case, seed)
+                _ratio_beyond_rounding(measured, self._bound_value(bound, case, t), 0.0, size)
+                for t, measured, size in self._measure_run(trial, case, seed)
                 for bound in self.bounds_by_label.values()
             )
         lower = min(self._bound_value(bound, case, 0) for bound in self.bounds_by_label.values())
@@ -223,10 +224,10 @@ class Bound(StatementCheck):
                     runs += 1
                     case = setting.make_case(trial, instance.build_seeded(data))
                     lower, excess = self._rounding_levels(trial, case)
-                    for t, measured in self._measure_run(trial, case, seed):
+                    for t, measured, size in self._measure_run(trial, case, seed):
                         for key, bound in self.bounds_by_label.items():
                             value = self._bound_value(bound, case, t, lower)
-                            ratio = _ratio_beyond_rounding(measured, value, excess)
+                            ratio = _ratio_beyond_rounding(measured, value, excess, size)
                             ratios.setdefault(_join_labels(key, label), []).append(ratio)
         decided = {
             name: {label: statistics.decide_inequality(some) for label, some in ratios.items()}
@@ -236,27 +237,25 @@ class Bound(StatementCheck):
 
     def _measure_run(
         self, trial: Trial, case: MethodOnProblem, seed: int
-    ) -> Iterator[tuple[int, float]]:
-        """Yield (t, measured quantity) for each step t of a run for which a bound is stated."""
-        measured = self._measure_all_steps(trial, case, seed)
-        return (pair for pair in measured if pair[0] >= self.first)
+    ) -> Iterator[tuple[int, float, float]]:
+        """Yield (t, measured quantity, its size) for each step t for which a bound is stated.
 
-    def _measure_all_steps(
-        self, trial: Trial, case: MethodOnProblem, seed: int
-    ) -> Iterator[tuple[int, float]]:
+        The size is 0 unless a bound on the step is not positive: then the largest so far.
+        """
         moves = trial.follow_with_previous_point(case.problem, case.algorithm, seed)
-        moves = islice(moves, case.steps)
-        if self.statistic == "step":
-            for t, (x, step) in enumerate(moves):
-                yield t, float(self.quantity(case.problem, x, step.state.x))
-            return
-        measured, lower = as_function(case.problem, self.quantity), math.inf
-        for t, (x, step) in enumerate(moves):
-            if self.statistic == "every":
-                yield t + 1, measured(step.state.x)
+        measured, size, lower = as_function(case.problem, self.quantity), 0.0, math.inf
+        for t, (x, step) in enumerate(islice(moves, case.steps), self.statistic == "every"):
+            if self.statistic == "step":
+                pair, bounds = (case.problem, x, step.state.x), self.bounds_by_label.values()
+                if min(self._bound_value(bound, case, t) for bound in bounds) <= 0.0:
+                    size = max(size, float(sum_of_magnitudes(self.quantity, *pair)))
+                value = float(self.quantity(*pair))
+            elif self.statistic == "every":
+                value = measured(step.state.x)
             else:
-                lower = min(lower, measured(x))
-                yield t, lower
+                value = lower = min(lower, measured(x))
+            if t >= self.first:
+                yield t, value, size
 
     # --- in expectation ---------------------------------------------------------------------------
 
@@ -285,7 +284,7 @@ class Bound(StatementCheck):
         """Decide a bound on the mean over runs; return the decision and the number of runs."""
 
         def ratio(seed: int) -> float:
-            return _ratio_beyond_rounding(self._value_of_run(trial, case, seed), bound, excess)
+            return _ratio_beyond_rounding(self._value_of_run(trial, case, seed), bound, excess, 0.0)
 
         if getattr(trial.original_algorithm, "deterministic", False):
             return statistics.decide_inequality([ratio(0)]), 1
@@ -338,8 +337,20 @@ def _decide_mean_count(ratios: list[float]) -> statistics.Decision:
     return replace(decision, verdict=Verdict.HOLDS, reason=reason)
 
 
-def _ratio_beyond_rounding(measured: float, bound: float, excess: float) -> float:
-    """Return measured/bound, or 0 if the measured value exceeds the bound only by rounding."""
+def sum_of_magnitudes(quantity: Callable[..., Any], problem: Any, x: Any, y: Any) -> Any:
+    """Return the sum of |quantity| of the step from x to y, of its half, and of its reverse."""
+    pairs = (x, y), (x, (x + y) / 2 if isinstance(x, np.ndarray) else x), (y, x)
+    return sum(abs(quantity(problem, *pair)) for pair in pairs)
+
+
+def _ratio_beyond_rounding(measured: float, bound: float, excess: float, size: float) -> float:
+    """Return measured/bound, or 0 if the measured value exceeds the bound only by rounding.
+
+    If the bound is not positive, return 1 + (measured - bound)/size, or 0 if it is kept.
+    """
+    if bound <= 0.0:
+        ratio = 1.0 + (measured - bound) / (size or 1.0)
+        return ratio if ratio > 1.0 + ROUNDING else 0.0
     return 0.0 if bound * (1.0 + ROUNDING) < measured <= bound + excess else measured / bound
 
 

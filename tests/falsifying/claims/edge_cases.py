@@ -227,6 +227,11 @@ VERTEX = claim(
     gap_at_new_point,
     lambda c, T=4: {"iterations": T, "step": 1 / 2},
 )
+DROP = claim(
+    *("drop", lambda c, a, t: 0, Descent, ("f smooth",), "step", "f decreases by |g|^2/L"),
+    lambda problem, x, y: problem.value(y) - problem.value(x) + square(problem, x) / 4,
+    four,
+)
 LAW = law(Sampled, two, assumptions=("f smooth",))("law", lambda c, a, past: c.sigma2 / 2)
 
 
