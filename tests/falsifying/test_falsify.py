@@ -348,7 +348,7 @@ def test_a_claim_about_a_method_of_the_catalogue_falls_in_rationals(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["SAMPLED", "TABLED", "COINS", "MAPPED", "VERTEX", "LAW", "PROJECTED", "SPIDER"]
+    "name", ["SAMPLED", "TABLED", "COINS", "MAPPED", "VERTEX", "LAW", "PROJECTED", "SPIDER", "DROP"]
 )
 def test_documented_calls_and_error_laws_have_a_script_and_a_readable_instance(name):
     found = search(edge(name), seconds=4)
@@ -510,5 +510,6 @@ def test_verify_names_the_worst_ratio_and_violates_where_assumptions_are_stated(
     assert rows["cyclic-unstated"]["measured"]["worst ratio"] > 1.1
     assert rows["descent"]["verdict"] == "within-10"
     assert rows["descent"]["measured"]["worst ratio"] == pytest.approx(1.0, abs=1e-6)
+    assert (rows["projected"]["verdict"], rows["zero"]["verdict"]) == ("within-10", "holds")
     lines = Path("out.md").read_text().splitlines()
-    assert sum("set none, d = " in line for line in lines if line.startswith("| ")) == 3
+    assert sum("set none, d = " in line for line in lines if line.startswith("| ")) == 5

@@ -134,6 +134,8 @@ def _describe_replay(result: Ratio, problem: Any) -> dict[str, Any]:
     values, remark = problem.constants(), " (upper bound)" if problem.is_chain else ""
     names = sorted(problem.read - {"L", "n", "d"})
     constants = {k: f"{getattr(values, k)}{remark * (k[0] == 'L')}" for k in names}
+    if "gradient_mapping_step" in vars(problem):
+        constants["lambda of gradient_mapping_sq"] = str(problem.gradient_mapping_step)
     return result.as_floats() | {"t": result.t, "quantity": result.quantity, "constants": constants}
 
 

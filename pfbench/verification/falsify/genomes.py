@@ -53,7 +53,8 @@ class InstanceClass:
         if "lo" in requires:
             sets = ("box", "hull", "hull", "ball")
         elif "prox" in requires and "smooth" not in requires:
-            sets = ("none", "box", "ball")
+            is_free = [item.example().unconstrained for item in statement.claim.instances]
+            sets = sets if is_free and all(is_free) else ("none", "box", "ball")
         self.sets = [k for k in sets if k in families] or sets
         parts = [part for text in statement.conditions for part in split_assumption(text)]
         convex = [part for part in parts if re.match("(?!.*(?:non|not |set)).*convex", part)]

@@ -1,6 +1,6 @@
 """User-defined claims that hold on their own instance, in one dimension."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pfbench as pf
 from pfbench.claims import Claim, bound
@@ -34,6 +34,17 @@ class Descent(Cyclic):
             yield pf.State(x, at, g)
 
 
+class Projected(Cyclic):
+    """Projected gradient descent."""
+
+    requires = frozenset({"gradient", "prox"})
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            at, x = x, ask.prox(x, ask.gradient(x), self.step)
+            yield pf.State(x, at)
+
+
 def steps(c, T=40):
     return {"iterations": T, "step": 1 / c.L_f}
 
@@ -55,4 +66,9 @@ CLAIMS = [
     claim("cyclic-stated", Cyclic, ("f smooth",)),
     claim("cyclic-unstated", Cyclic, ()),
     claim("descent", Descent, ("f smooth",)),
+    claim("projected", Projected, ("f smooth",)),  # over a set it is false
 ]
+ZERO = bound(
+    lambda c, a, t: 0, lambda problem, x, y: problem.value(y) - problem.value(x), statistic="step"
+)
+CLAIMS.append(replace(CLAIMS[-1], name="zero", check=replace(ZERO, parameters=steps)))
