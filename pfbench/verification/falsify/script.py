@@ -198,7 +198,7 @@ class _Simplifier(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> Any:
-        return None if isinstance(node.value, ast.Constant) else node
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return node if node.decorator_list else self.generic_visit(node)

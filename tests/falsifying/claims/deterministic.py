@@ -16,12 +16,13 @@ class Descent(pf.Algorithm):
     requires = frozenset({"gradient", "smooth"})
     iterations: int
     step: float
+    has_estimate: bool = True
 
     def run(self, ask, x, rng):
         for k in range(self.iterations):
             g = ask.gradient(x)
             at, x = x, x - self.move(k, g)
-            yield pf.State(x, at, g)
+            yield pf.State(x, at, g if self.has_estimate else None)
 
     def move(self, k, g):
         return self.step * g
