@@ -173,7 +173,7 @@ def locate_error(error: BaseException) -> SourceLocation | None:
     while trace is not None:
         lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
-    not_users = (os.path.join(_OURS, ""), *_LIBRARIES, "<frozen")
+    not_users = (os.path.join(_OURS, ""), *_LIBRARIES, "<frozen", "<string>")
     reference = [line for line in lines if not line[0].startswith(not_users)]
     methods = [line for line in lines if line[0].startswith(_METHODS)]
     for file, line in reversed(reference or methods):

@@ -253,7 +253,7 @@ def _iterate_fitting_instances(
         if not hasattr(problem, "set") or _has_penalty_norm_and_bounded_set(problem) not in parts:
             continue
         known_assumptions = _list_known_assumptions(problem)
-        size = problem.n * int(np.prod(problem.start().shape))
+        size = (problem.n or 1) * int(np.prod(problem.start().shape))
         if assumed <= known_assumptions:
             yield _Candidate(
                 subject, selector, item, size, (*rest, *sorted(shared - known_assumptions))
@@ -265,10 +265,8 @@ def _list_known_assumptions(problem: Any) -> frozenset[str]:
 
     "convex" is among them also where the constant ell is not positive.
     """
-    convex = problem.constants(problem.start()).ell <= 0.0
-    return (
-        list_known_assumptions(problem) | {"convex"} if convex else list_known_assumptions(problem)
-    )
+    names, ell = list_known_assumptions(problem), problem.constants(problem.start()).ell
+    return names | {"convex"} if ell <= 0.0 else names
 
 
 def _find_mentioned_assumptions(text: str) -> list[str]:

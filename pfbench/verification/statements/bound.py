@@ -13,6 +13,8 @@ from pfbench.base.checks import check_choice, check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.status import Verdict
 from pfbench.points import keep
+from pfbench.problems.wrapper import NormedProblem
+from pfbench.sets.catalogue import norm_ball
 from pfbench.verification import statistics
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.statements.horizons import decide_at_growing_horizons
@@ -319,8 +321,12 @@ class Bound(StatementCheck):
         problem = next(iterate_titled_problems(trial))[1]
         setting = next(iter(self.settings.values()))
         sizes = setting.make_case(trial, problem).parameters_set_by_claim
-        minimises = "lo" in getattr(trial.original_algorithm, "requires", ())
-        return {"output": trial.decide_if_output_is_uniform(None if minimises else FREE, **sizes)}
+        requires = getattr(trial.original_algorithm, "requires", ())
+        path: Any = None if "lo" in requires else FREE
+        if "norm" in requires:
+            name = "linf" if "norm linf" in requires else "l2"
+            path = NormedProblem(FREE, norm_ball(name, FREE.shape))
+        return {"output": trial.decide_if_output_is_uniform(path, **sizes)}
 
 
 def _decide_mean_count(ratios: list[float]) -> statistics.Decision:

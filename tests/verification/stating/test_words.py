@@ -274,6 +274,11 @@ def test_an_output_that_is_declared_uniform_is_drawn_so():
     kind, found = verdict(check, Parabolas(), algorithm=Uniform)
     assert (kind, found.measured["condition output: options"]) == ("within-10", 8.0)
     assert verdict(check, Parabolas(), algorithm=Uniform, subject=SGD)[0] == "violated"
+    normed = pf.problem("matrix-least-squares", noise="normal", norm="spectral")
+    sizes = {"iterations": 3, "step": 0.1, "batch": 1, "beta": 0.0}
+    check = bound(lambda c, a: 10 * c.sigma2**0.5, "dual_norm", parameters=sizes)
+    kind, found = verdict(check, normed, algorithm=ALGORITHMS["uscg"])
+    assert found.measured["condition output: options"] == 8.0, found.reason
 
 
 def test_parameters_are_the_claims_whatever_the_subject_does():
