@@ -20,7 +20,7 @@ from pfbench.verification.statements.setting import (
 from pfbench.verification.subject import NotTestable, UnsupportedPoints
 from pfbench.verification.trial import Trial
 
-_MORE_STEPS = (1, 2, 3)
+_MORE_STEPS = (-1, 1, 2, 3)
 
 ROUNDING = 1e-9
 """Relative size of rounding in a mean over all draws."""
@@ -65,8 +65,8 @@ class ExactCounts(StatementCheck):
     def __call__(self, trial: Trial) -> statistics.Evidence:
         """Test the counts of runs on every instance with every setting, and on longer runs.
 
-        Means over all draws are tested at the stated number of steps only, since they can be
-        enumerated for few steps.
+        Means over all draws are not tested on longer runs, since they can be enumerated for few
+        steps.
         """
         settings = () if self.expected else self.settings.values()
         evidence = decide_at_growing_horizons(trial, settings, self._decide)
@@ -75,19 +75,20 @@ class ExactCounts(StatementCheck):
     def _check_next_horizons(
         self, trial: Trial, evidence: statistics.Evidence
     ) -> statistics.Evidence:
-        """Test slightly more steps; if the counts are wrong there, make the evidence inconclusive.
+        """Test a few steps more or fewer; if counts are wrong there, the evidence is inconclusive.
 
         The other horizons are multiples of the stated one, so they share its divisors.
         """
         horizons = {
             label: horizon
             for label, item in self.settings.items()
-            if (horizon := item.horizon(trial.effort)) and not self.expected
+            if (horizon := item.horizon(trial.effort))
         }
         keeps_bound = Verdict(evidence.decision.verdict).keeps_bound
-        for extra in _MORE_STEPS if keeps_bound and horizons else ():
+        extras = _MORE_STEPS[:1] if self.expected else _MORE_STEPS  # more draws are too many
+        for extra in extras if keeps_bound and horizons else ():
             longer = {
-                label: self.settings[label].with_horizon(name, steps + extra).parameters
+                label: self.settings[label].with_horizon(name, max(steps + extra, 1)).parameters
                 for label, (name, steps) in horizons.items()
             }
             try:
@@ -96,7 +97,7 @@ class ExactCounts(StatementCheck):
                 continue
             if not Verdict(decision.verdict).keeps_bound:
                 reason = (
-                    f"It holds for the stated number of steps, but not for {extra} more: "
+                    f"It holds for the stated number T of steps, but not for T{extra:+d}: "
                     f"{decision.reason} If the formula is for some numbers of steps only, let "
                     "`parameters` round T."
                 )

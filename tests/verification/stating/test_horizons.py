@@ -139,6 +139,10 @@ def test_counts_grow_too():
     verdict = judge(few)
     assert verdict.verdict == "violated"
     assert verdict.reason.startswith("T = 800: ")
+    for expected in (False, True):  # SFO is odd for none of the multiples of T = 50
+        even = counts(lambda c, a: {"sfo": 4 * (a.iterations // 2)}, parameters=steps)
+        verdict = judge(claim(replace(even, expected=expected)))
+        assert (verdict.verdict, "but not for T-1: " in verdict.reason) == ("inconclusive", True)
 
 
 # --- by a check that is made up -------------------------------------------------------------------
