@@ -25,8 +25,11 @@ torch: Any = import_module("torch")
 _dispatch: Any = import_module("torch.utils._python_dispatch")
 
 _PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
-_MARGIN = 0.02
+_MARGIN = 0.04
 """Relative margin around the certified interval, for directions computed in bfloat16."""
+
+_SMALLEST = 1e-5
+"""Smallest norm of a momentum that orthogonalisers with a usual eps (1e-7) scale up."""
 
 
 class ProductCounter(_dispatch.TorchDispatchMode):  # type: ignore[misc]
@@ -270,6 +273,8 @@ class StepReader:
                 "or is not the momentum"
             )
         n = weight * g + momentum * after if settings.get("nesterov") else after
+        if np.linalg.norm(n) < _SMALLEST:
+            return "some momenta are too small to be scaled up"
         return express_in_momentum_basis(n, step / size)
 
     def _judge(self, i: int, name: str, direction: MomentumBasisDirection) -> Iterator[Finding]:

@@ -61,10 +61,17 @@ def average(params, **settings):
     return torch.optim.Muon([p for p in params if p.ndim == 2], **settings)
 
 
+PUBLIC = with_bug(  # as published: in bfloat16, with an average
+    *(Muon, ("X = N.reshape(len(N), -1)", "X = N.reshape(len(N), -1).bfloat16()")),
+    *(("M.mul_(beta).add_(g)", "M.lerp_(g, 1 - beta)"), ("g + beta * M if", "g.lerp(M, beta) if")),
+)
+
+
 @pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("optimizer", "settings", "words"),
     [
+        (PUBLIC, {"specification": STATED, "steps": 20}, "the steps are those of Muon"),
         (AdamW, {}, "the steps are those of AdamW"),
         (AdamW, {"lr": 0.3, "eps": 1e-3, "weight_decay": 0.0}, "the steps are those of AdamW"),
         (Muon, {}, "the steps are those of Muon"),
