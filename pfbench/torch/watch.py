@@ -28,6 +28,9 @@ _SHARE = 0.015
 _STATED = ("method", "orthogonaliser", "scale", "L", "L_ms", "sigma2", "rho", "step_limit")
 """Names that a specification may contain."""
 
+_EVAL_DIFFERS = torch.nn.modules.dropout._DropoutNd, torch.nn.modules.batchnorm._NormBase
+"""Classes of modules that compute something else in eval mode."""
+
 _FIRST = 3
 """Number of first steps in which the matrix products of any optimiser are counted."""
 
@@ -132,7 +135,7 @@ class Watch:
         self.norm = ProductNorm(norm or ("spectral" if self._reader.has_spectral_group else "l2"))
         self._rows: list[dict[str, Any]] = []
         self._notes: list[Finding] = []
-        self._pending: dict[object, int] = {}
+        self._pending: dict[object, tuple[int, list[Finding]]] = {}
         self._products = ProductCounter()
         self._is_measured = False
         self._spent, self._began, self._ended, self._busy = 0.0, math.nan, math.nan, False
@@ -240,10 +243,11 @@ class Watch:
             return
         self._pending.clear()  # of a backward pass that did not reach the parameters
         size, call = int(self._batch_size(*args, **kwargs)), object()
+        notes = [] if self.model.training else _eval_mode_notes(self.model)
 
         def announce(gradient: Any) -> None:
             if not self._busy:
-                self._pending[call] = size
+                self._pending[call] = size, notes
 
         for tensor in iterate_tensors(output):
             if tensor.requires_grad:
@@ -251,7 +255,9 @@ class Watch:
 
     def _commit(self) -> None:
         if self._pending and not self._busy:
-            self.counts.sfo += sum(self._pending.values())
+            for size, notes in self._pending.values():
+                self.counts.sfo += size
+                self._note(notes)
             self._pending.clear()
 
     def _handle_step_start(self, args: Any, kwargs: Any) -> Any:
@@ -345,6 +351,16 @@ def _first_axis(*args: Any, **kwargs: Any) -> int:
     if tensor is None or tensor.ndim == 0:
         raise InputError("the model's arguments have no batch axis: pass batch_size= to Watch.")
     return len(tensor)
+
+
+def _eval_mode_notes(model: Any) -> list[Finding]:
+    """Return a note on gradients in eval mode, if a module computes something else in it."""
+    differing = [
+        m for m in model.modules() if isinstance(m, _EVAL_DIFFERS) and getattr(m, "p", True)
+    ]
+    names = ", ".join(sorted({type(module).__name__ for module in differing}))
+    text = f"some gradients were computed in eval mode, which changes {names}"
+    return [Finding(text, is_bug=False)] if names else []
 
 
 def _loader_notes(loader: Any) -> Iterator[Finding]:
