@@ -39,12 +39,14 @@ class ProductCounter(_dispatch.TorchDispatchMode):  # type: ignore[misc]
     ----------
     count
         Number of products so far.
+    is_active
+        Whether products are counted now.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.count, self._count_at_start = 0, 0
-        self._is_active = self._is_paused = False
+        self.is_active = self._is_paused = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run a torch operation; count it if it is a matrix product and counting is not paused."""
@@ -54,15 +56,15 @@ class ProductCounter(_dispatch.TorchDispatchMode):  # type: ignore[misc]
 
     def start(self) -> None:
         """Start counting, or continue the count of a step that ended with an exception."""
-        if not self._is_active:
-            self._is_active, self._count_at_start = True, self.count
+        if not self.is_active:
+            self.is_active, self._count_at_start = True, self.count
             self.__enter__()
 
     def stop(self) -> int:
         """Stop counting, and return the number of matrix products since `start`."""
-        if not self._is_active:
+        if not self.is_active:
             return 0
-        self._is_active = False
+        self.is_active = False
         self.__exit__(None, None, None)
         return self.count - self._count_at_start
 
@@ -152,6 +154,15 @@ class StepReader:
                 self._untrained.pop(p, None)
                 layers += method == "muon" and p.ndim > 1
         return missing, layers, present > 0
+
+    def key_of_products(self) -> Any:
+        """Return a key of the next step that determines its number of matrix products.
+
+        It is None for an optimiser that is not of torch, of which every step is counted.
+        """
+        groups = self._optimizer.param_groups if self._replicas.is_of_torch else ()
+        rows = ((g.get("ns_steps"), *(p.grad is None for p in g["params"])) for g in groups)
+        return tuple(rows) or None
 
     def copy_state(self, *, has_closure: bool = False) -> None:
         """Copy the parameters before a step, and the gradients and momentum of spectral layers."""

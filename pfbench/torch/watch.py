@@ -136,7 +136,8 @@ class Watch:
         self._rows: list[dict[str, Any]] = []
         self._notes: list[Finding] = []
         self._pending: dict[object, tuple[int, list[Finding]]] = {}
-        self._products = ProductCounter()
+        self._products, self._products_by_key = ProductCounter(), dict[Any, int]()
+        self._key: Any = None
         self._is_measured = False
         self._spent, self._began, self._ended, self._busy = 0.0, math.nan, math.nan, False
         self._replay = BatchReplay(replay, model, self.norm, self._names) if replay else None
@@ -270,7 +271,10 @@ class Watch:
                     self._reader.copy_state(has_closure=closure is not None)
                     if self._replay:
                         self._replay.copy_parameters(has_closure=closure is not None)
-            if self._products.count or self._is_measured or step <= _FIRST:
+            is_whole = closure is None and not self._products.is_active
+            self._key = self._reader.key_of_products() if is_whole else None
+            is_open = self._key not in self._products_by_key
+            if is_open and (self._products.count or self._is_measured or step <= _FIRST):
                 self._products.start()
             if closure is None:
                 return None
@@ -289,7 +293,9 @@ class Watch:
     def _count_step(self) -> None:
         counts = self.counts
         counts.steps += 1
-        product_count = self._products.stop()
+        product_count = self._products_by_key.get(self._key, self._products.stop())
+        if self._key is not None:
+            self._products_by_key[self._key] = product_count
         if product_count and counts.products is not None:
             late = counts.products == 0 and counts.steps > _FIRST
             counts.products = None if late else counts.products + product_count
