@@ -316,6 +316,8 @@ def _instantiate_unless_bare_algorithm(obj: Any, selector: Selector) -> Any:
 
     An algorithm class is instantiated only if the selector states parameters.
     """
+    if inspect.isfunction(obj) and next(iter(inspect.signature(obj).parameters), "") == "problem":
+        raise InputError(f"{selector} seems to be a measure: use it in `pfbench solve --measure`.")
     method = inspect.isclass(obj) and callable(getattr(obj, "run", None))
     if method and not selector.parameters:
         return obj

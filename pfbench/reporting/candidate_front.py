@@ -325,7 +325,7 @@ class CandidateAgainstRivals:
         heads = [
             head
             for price in prices
-            for head in (f"{price}: mine", "best other", "its calls", "ratio")
+            for head in (f"{price}: candidate", "best other", "its calls", "ratio")
         ]
         both = " and ".join(prices)
         heads += [f"fewer {both}"] if has_further else []

@@ -74,8 +74,8 @@ def test_who_needs_fewer_of_both_is_named_and_else_it_is_on_the_frontier():
     ] * 2
     found = about(mine, fewer_lo, more_of_both, asking(fast(), "c", lo=2))
     assert [row.cells[-1] for row in found.calls_table.rows] == ["c"] * 2
-    assert found.calls_table.head[2:6] == ("SFO: mine", "best other", "its calls", "ratio")
-    assert found.calls_table.head[6:10] == ("LO: mine", "best other", "its calls", "ratio")
+    assert found.calls_table.head[2:6] == ("SFO: candidate", "best other", "its calls", "ratio")
+    assert found.calls_table.head[6:10] == ("LO: candidate", "best other", "its calls", "ratio")
 
 
 def test_how_strong_a_method_is_does_not_depend_on_the_others():

@@ -160,8 +160,8 @@ def decide_exponent(
     }
     if not exponent.is_usable:
         reason = (
-            f"Only {exponent.points} values over {exponent.decades:.2g} decades are uncensored, "
-            "too few for a fit"
+            f"Only {exponent.points} values, within a factor of {10**exponent.decades:.3g}, are "
+            "uncensored, too few for a fit"
             f"{': make the runs longer, or the targets easier' if exponent.censored else ''}."
         )
         return Decision(Verdict.INCONCLUSIVE, reason, measured, None)
