@@ -73,10 +73,8 @@ class Oracles:
                 "a sampler has no number n of components: draw by ask.sample(rng, size), not by "
                 "rng.integers(ask.n, size=size)."
             )
-        raise AttributeError(
-            f"the oracles have no {name}: use batch, difference, gradient, hessian, lo, local_lo, "
-            "prox (a projection without penalty), sample, table or value."
-        )
+        hint = ": ask.prox(x, g, lam) projects x - lam g" if "proj" in name else ""
+        raise AttributeError(f"'Oracles' object has no attribute '{name}'{hint}")
 
     def sample(self, rng: np.random.Generator, size: int) -> Indices:
         """Return `size` samples; of a finite sum, these are component indices. No call is counted.
