@@ -187,10 +187,9 @@ _NUMBERS = ("lr", "momentum", "betas", "beta1", "beta2", "eps", "weight_decay", 
 _ACCURACY, _SCALE_ACCURACY = 0.05, 0.12
 """Allowed relative errors, if all operations are in bfloat16: of the singular values of directions,
 in the root mean square, and of the scale of a layer."""
-_MUON_TOLERANCE, _TOLERANCE = 0.15, 1e-3
-"""Allowed deviation from published steps, relative to the largest step: Muon, others."""
-_NEARER = 0.75
-"""Share of a deviation of more than a percent below which those of a known bug explain it."""
+_MUON_TOLERANCE, _TOLERANCE, _NEARER = 0.15, 1e-3, 0.75
+"""Allowed deviation from published steps, relative to the largest step: Muon, others. Of a larger
+deviation than a percent, the share below which the deviation of a known bug explains it."""
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,9 @@ torch: Any = import_module("torch")
 _dispatch: Any = import_module("torch.utils._python_dispatch")
 
 _PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
-_MARGIN = 0.04
-"""Relative margin around the certified interval, for directions computed in bfloat16."""
-
-_SMALLEST = 1e-5
-"""Smallest norm of a momentum that orthogonalisers with a usual eps (1e-7) scale up."""
+_MARGIN, _SMALLEST = 0.04, 1e-5
+"""Relative margin around the certified interval, for directions computed in bfloat16; and smallest
+norm of a momentum that orthogonalisers with a usual eps (1e-7) scale up."""
 
 
 class ProductCounter(_dispatch.TorchDispatchMode):  # type: ignore[misc]

@@ -165,9 +165,8 @@ class Search:
         same = [member for member in pool if member.kind == entry.kind]
         best = max(pool, key=lambda entry: entry.ratio)
         pool = [member for member in pool if member not in same[_SAME_KIND:]]
-        convex = [member for member in pool if not member.is_nonconvex][:_POOL]
-        nonconvex = [member for member in pool if member.is_nonconvex][:_POOL]
-        self.pools[rung] = list(dict.fromkeys([*convex, *nonconvex, best]))
+        parts = [[m for m in pool if m.is_nonconvex == flag][:_POOL] for flag in (False, True)]
+        self.pools[rung] = list(dict.fromkeys([*parts[0], *parts[1], best]))
         return entry
 
     def measure(self, genome: Genome, T: int, seed: int, runs: int = 8) -> Entry | None:

@@ -361,8 +361,8 @@ class MethodOnInstance(MethodOnProblem):
         first = None if is_step else measure(problem.start())
         lower, size, results = None, 0, list[Ratio]()
         for t, (x, state) in enumerate(self.run(np.random.default_rng(seed)), is_every):
-            point = state.x if is_every else x
-            value = quantity(problem, x, state.x) if is_step else measure(point)
+            pair = (problem, x, state.x)
+            value = quantity(*pair) if is_step else measure(state.x if is_every else x)
             change = max(abs(state.x - x)) if is_step else value
             first = change if first is None else first
             if _is_rounding_noise(change, first):
@@ -371,7 +371,7 @@ class MethodOnInstance(MethodOnProblem):
                 value = lower = value if lower is None else min(lower, value)
             bound = self.bound_value(t) if t >= self.statement.check.first else math.inf
             if is_step and not bound > 0:
-                size = max(size, sum_of_magnitudes(quantity, problem, x, state.x), key=as_float)
+                size = max(size, sum_of_magnitudes(quantity, *pair), key=as_float)
             shift = size and size - bound
             results += [_make_ratio(value, bound, t, t + 1, shift)] if bound != math.inf else []
         if not results:
@@ -413,8 +413,7 @@ class MethodOnInstance(MethodOnProblem):
             past, value = group.past, group.square / group.chance
             law = check.square(self.constants, self.parameters, past)
             pairs = [(value, law), (law, value)][: 1 + (check.exact and as_float(law) > smallest)]
-            for a, b in pairs:
-                results += [_make_ratio(a, b, past.t, work)] if as_float(b) > smallest else []
+            results += [_make_ratio(a, b, past.t, work) for a, b in pairs if as_float(b) > smallest]
             if check.mean is not None:
                 expected = check.mean(self.constants, self.parameters, past)
                 bias = _max_magnitude(group.mean / group.chance - expected) / scale
@@ -435,11 +434,9 @@ def _is_rounding_noise(value: Any, first: Any) -> bool:
 
 def _make_ratio(value: Any, bound: Any, t: int, work: int, shift: Any = 0) -> Ratio:
     """Return the ratio (value + shift)/(bound + shift); its denominator must be positive."""
-    if bound == math.inf:
-        raise Skip("the bound is infinite")
     ratio = (value + shift) / (bound + shift)
-    if isinstance(ratio, float) and not math.isfinite(ratio):
-        raise Skip("the ratio measured/bound is not finite")
+    if bound == math.inf or (isinstance(ratio, float) and not math.isfinite(ratio)):
+        raise Skip("the bound is infinite, or its ratio is not finite")
     return Ratio(ratio, value, bound, t, 0.0, work)
 
 

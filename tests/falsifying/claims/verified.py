@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from deterministic import Projected
+
 import pfbench as pf
 from pfbench.claims import Claim, bound
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
@@ -32,17 +34,6 @@ class Descent(Cyclic):
             g, at = ask.gradient(x), x
             x = x - self.step * g
             yield pf.State(x, at, g)
-
-
-class Projected(Cyclic):
-    """Projected gradient descent."""
-
-    requires = frozenset({"gradient", "prox"})
-
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            at, x = x, ask.prox(x, ask.gradient(x), self.step)
-            yield pf.State(x, at)
 
 
 def steps(c, T=40):
