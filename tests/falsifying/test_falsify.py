@@ -498,7 +498,8 @@ def test_verify_names_the_worst_ratio_and_violates_where_assumptions_are_stated(
     tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    arguments = ["verify", str(FOLDER / "verified.py"), "--jobs", "0", "--store", "store"]
+    files = [str(FOLDER / name) for name in ("verified.py", "unconstrained.py")]
+    arguments = ["verify", *files, "--jobs", "0", "--store", "store"]
     arguments += ["--json", "out.json", "--table", "out.md"]
     done = CliRunner().invoke(app, arguments, prog_name="pfbench")
     assert done.exit_code == 1, done.output

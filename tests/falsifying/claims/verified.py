@@ -1,8 +1,6 @@
 """User-defined claims that hold on their own instance, in one dimension."""
 
-from dataclasses import dataclass, replace
-
-from deterministic import Projected
+from dataclasses import dataclass
 
 import pfbench as pf
 from pfbench.claims import Claim, bound
@@ -57,9 +55,4 @@ CLAIMS = [
     claim("cyclic-stated", Cyclic, ("f smooth",)),
     claim("cyclic-unstated", Cyclic, ()),
     claim("descent", Descent, ("f smooth",)),
-    claim("projected", Projected, ("f smooth",)),  # over a set it is false
 ]
-ZERO = bound(
-    lambda c, a, t: 0, lambda problem, x, y: problem.value(y) - problem.value(x), statistic="step"
-)
-CLAIMS.append(replace(CLAIMS[-1], name="zero", check=replace(ZERO, parameters=steps)))
