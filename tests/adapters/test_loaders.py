@@ -182,8 +182,7 @@ def test_batch_normalisation_and_dropout_are_as_in_evaluation_after_eval(torch):
     problem = make(torch, layers=[torch.nn.Identity(), *layers])
     x = np.append(np.ones(3), np.zeros(3))  # weight and bias of the normalisation
     x = np.append(x, np.ones(3))
-    scaled = DATA / np.sqrt(1.0 + 1e-5)
-    expected = ((scaled @ np.ones(3) - TARGETS[:, 0]) ** 2).mean()
+    expected = (((DATA / np.sqrt(1.0 + 1e-5)) @ np.ones(3) - TARGETS[:, 0]) ** 2).mean()
     assert problem.value(x) == pytest.approx(expected, rel=1e-12)
 
 

@@ -121,8 +121,7 @@ def test_stop_count_and_distance(kind, seed, lam, share):
 @given(seed=seeds, lam=st.floats(0.02, 20.0))
 def test_a_first_gap_of_at_most_eta_returns_u_itself(kind, seed, lam):
     case = Case(kind, seed)
-    eta = case.gap(case.plain_u, lam) * 1.001
-    x = condg(case, case.l, case.u, lam, eta)
+    x = condg(case, case.l, case.u, lam, case.gap(case.plain_u, lam) * 1.001)
     assert np.array_equal(dense(x), dense(case.u))
     assert len(case.asked) == 1
 

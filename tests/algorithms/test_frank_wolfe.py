@@ -33,8 +33,7 @@ def states_of(problem, asking, **parameters):
 def values_and_gaps(problem, asking, **parameters):
     states = list(states_of(problem, asking, **parameters))
     values = np.array([problem.value(state.x) for state in states])
-    gaps = np.array([fw_gap(problem, state)[1] for state in states])
-    return values, gaps
+    return values, np.array([fw_gap(problem, state)[1] for state in states])
 
 
 def pairs(states):

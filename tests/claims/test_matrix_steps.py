@@ -25,8 +25,7 @@ def largest_error(triples, low):
 
 
 def greedy(low, steps, q=2):
-    ball = paper.make_polar_express(low, steps, q).norm
-    return ball.coefficients
+    return paper.make_polar_express(low, steps, q).norm.coefficients
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.1, 1.0), (0.5, 1.5), (0.98, 1.02)])

@@ -176,8 +176,7 @@ def test_the_grids_of_all_and_of_mine_are_shown_and_nothing_is_run(pfbench, suit
 
 
 def test_who_projects_has_other_steps(suite):
-    text = suite.read_text() + "projecting = { step = [10, 1] }\n"
-    suite.write_text(text)
+    suite.write_text(suite.read_text() + "projecting = { step = [10, 1] }\n")
     spec = load_spec(suite)
     grids = {
         name: add_candidate(spec, name)[0].studies[0].tune.methods[-1].grid

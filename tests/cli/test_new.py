@@ -137,8 +137,7 @@ def action(pfbench, folder):
 
 def test_the_action_runs_the_script_and_is_told_the_theorem_by_the_environment(action):
     """What a pull request names is never part of a command."""
-    yaml = pytest.importorskip("yaml")
-    read = yaml.safe_load((action / "action.yml").read_text())
+    read = pytest.importorskip("yaml").safe_load((action / "action.yml").read_text())
     assert read["runs"]["using"] == "composite"
     commands = [step["run"] for step in read["runs"]["steps"] if "run" in step]
     assert any("verify.sh" in one for one in commands)
@@ -214,7 +213,8 @@ def test_a_repository_names_its_theorem_everywhere(repository):
         assert "thing" not in name
         text = (repository / name).read_text()
         assert "thing" not in text.replace("anything", "").replace("nothing", "").lower(), name
-    yaml = pytest.importorskip("yaml")
-    read = yaml.safe_load((repository / ".github/workflows/verify.yml").read_text())
+    read = pytest.importorskip("yaml").safe_load(
+        (repository / ".github/workflows/verify.yml").read_text()
+    )
     used = [step["uses"] for step in read["jobs"]["verify"]["steps"]]
     assert "./my_rate_action" in used

@@ -181,8 +181,7 @@ def test_every_table_ranks_by_the_numbers_that_it_prints():
 
 def test_without_targets_the_calls_are_those_of_one_run():
     runs = [run([1.0, 0.4], [0, sfo], lo=[0, lo]) for sfo, lo in ((10, 1000), (500, 0), (900, 0))]
-    found = results({"a": [*runs, *runs]}, targets=())
-    ((_, (ranked,)),) = ranking.rank_algorithms(found)
+    ((_, (ranked,)),) = ranking.rank_algorithms(results({"a": [*runs, *runs]}, targets=()))
     assert ranked.calls == {"sfo": 500, "lo": 0}
 
 

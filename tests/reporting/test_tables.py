@@ -120,8 +120,7 @@ def test_the_summary_names_what_does_not_hold(spec, outcomes):
 
 
 def test_the_summary_counts_failures(spec, with_failures):
-    results = collect_report(spec, with_failures).results[0]
-    (comparison,) = compare_by_each_price(results)
+    (comparison,) = compare_by_each_price(collect_report(spec, with_failures).results[0])
     final = results_table(comparison).rows[0].cells[1]
     assert (final.runs, final.planned_runs) == (2, 3)
     assert tables.format_cell(final).endswith("[2 of 3 runs]")

@@ -151,8 +151,7 @@ def test_clean_means_nothing_violated_failed_or_lost(verdict, lost, clean):
 
 def test_json_has_no_number_that_json_does_not_know():
     content = Verification((row(measured={"a": math.inf, "b": math.nan, "c": 1}),)).as_json()
-    text = json.dumps(content, allow_nan=False)
-    measured = json.loads(text)["results"][0]["measured"]
+    measured = json.loads(json.dumps(content, allow_nan=False))["results"][0]["measured"]
     assert measured == {"a": None, "b": None, "c": 1}
 
 

@@ -255,8 +255,7 @@ def test_a_file_has_one_study_or_several(tmp_path):
 def test_a_run_of_two_studies_has_the_targets_of_both(tmp_path):
     study = f'[[study]]\nproblems = "{SMALL}"\nalgorithms = "frank-wolfe"\n'
     first, second = 'targets = ["fw_gap=0.5", "fw_gap=0.1"]\n', 'targets = "fw_gap=0.1"\n'
-    spec = read(tmp_path, study + first + study + second)
-    ((_, targets),) = spec.targets.items()
+    ((_, targets),) = read(tmp_path, study + first + study + second).targets.items()
     assert [one.target for one in targets] == [0.5, 0.1]
 
 

@@ -102,8 +102,7 @@ def test_a_key_is_no_path(store, key):
 def test_a_count_that_a_store_lacks_reads_0(store):
     """As in a store of before a new kind of oracle: the trace and the counts lack it."""
     run = made_run()
-    record = serialization.run_record(KEY, run, ENVIRONMENT)
-    meta, _ = serialization.decode_metadata(record)
+    meta, _ = serialization.decode_metadata(serialization.run_record(KEY, run, ENVIRONMENT))
     columns = serialization.run_columns(run)
     del columns["po"], meta["run"]["counts"]["po"]
     del meta["trace"]

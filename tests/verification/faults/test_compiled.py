@@ -78,8 +78,7 @@ def test_without_a_fault_a_method_compiled_apart_is_the_same(name):
 
 def test_an_object_keeps_its_parameters():
     made = NFWUSPIDERG(iterations=5, step=0.1, batch=3, period=2)
-    fault = of(*STALE, algorithm=made)
-    variant = compile_faulty_algorithm(fault)
+    variant = compile_faulty_algorithm(of(*STALE, algorithm=made))
     assert type(variant) is not type(made)
     assert vars(variant) == vars(made)
 

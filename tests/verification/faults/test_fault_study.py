@@ -71,8 +71,7 @@ def engine():
 
 def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
     faults = chosen(*FOUND, SAME, ADMITTED, UNSEEN)
-    store = Store(tmp_path)
-    held = Session(engine=engine, store=store)
+    held = Session(engine=engine, store=Store(tmp_path))
     found = run_mutation_study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)
     first = min((MEAN, COUNT), key=lambda one: one.seconds("quick")).name
     assert [one.caught_by for one in found] == [first, first, None, None, None]
@@ -112,8 +111,7 @@ def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engi
     assert [one.fault for one in list_missed_faults(found)] == [narrow]
     found[:2] = studied([*early, narrow], COUNT, law)
     assert [one.caught_by for one in found[:2]] == [COUNT.name, law.name]
-    text = report(found, "the command", "3 of many")
-    early, late = text.split("## Late faults")
+    early, late = report(found, "the command", "3 of many").split("## Late faults")
     assert "Found of those neither equivalent nor admissible: 1 of 1" in early
     assert "late-" not in early
     assert "Found of those that change a run of that size: 1 of 1" in late
