@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import BudgetExhausted, InputError, TimeLimitReached
 from pfbench.base.protocols import OracleProtocol
 from pfbench.base.state import Point, State
@@ -110,12 +111,12 @@ class FunctionMethod(metaclass=_FunctionMethodType):
                     tell(point)
             elif result is not None and not ended:
                 try:
-                    point = np.array(getattr(result, "x", result), dtype=np.float64)
-                    point = (point[-1] if point.ndim == x.ndim + 1 else point).reshape(x.shape)
+                    point = _get_returned_point(result, x)
                 except (TypeError, ValueError):
                     raise InputError(
                         f"{self.name} returns an object of type {type(result).__name__}: return an "
-                        f"array of shape {x.shape}, or an object with such an attribute x."
+                        f"array of shape {x.shape}, a tuple that starts with it, or an object or "
+                        "dict with such an x."
                     ) from None
                 if not np.array_equal(point, last[0]):
                     tell(point)
@@ -125,9 +126,18 @@ class FunctionMethod(metaclass=_FunctionMethodType):
         return iterate_callback(work)
 
 
+def _get_returned_point(result: Any, x: Floats) -> Floats:
+    """Return the point that a solver's result contains; the last one of a list of iterates."""
+    content = result.get("x") if isinstance(result, Mapping) else getattr(result, "x", result)
+    if isinstance(content, tuple) and np.ndim(content[0]) >= x.ndim:
+        content = content[0]
+    point = np.array(content, dtype=np.float64)
+    return (point[-1] if point.ndim == x.ndim + 1 else point).reshape(x.shape)
+
+
 def can_be_algorithm(function: Any) -> bool:
     """Return whether a function can be a method: it takes (ask, x, rng), or a gradient and x0."""
-    if not inspect.isfunction(function):
+    if not (inspect.isfunction(function) or inspect.ismethod(function)):
         return False
     is_generator = tuple(inspect.signature(function).parameters)[:3] == _GENERATOR
     return is_generator or bool(_solver_argument_roles(function, getattr(function, "names", {})))
@@ -158,11 +168,7 @@ def _make_method_class(
         )
     selected = arguments or dict.fromkeys([*signature][:3])
     fields: list[tuple[str, Any, Any]] = [
-        (
-            back.get(p.name, p.name),
-            p.annotation,
-            field(**({} if p.default is p.empty else {"default": p.default})),
-        )
+        (back.get(p.name, p.name), p.annotation, _declare_field(p.default))
         for p in signature.values()
         if p.name not in selected and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     ]
@@ -200,6 +206,13 @@ def _make_method_class(
     )
 
 
+def _declare_field(default: Any) -> Any:
+    """Return the field of a parameter with a default, which runs share even if it is mutable."""
+    if default is inspect.Parameter.empty:
+        return field()
+    return field(default=default) if default.__hash__ else field(default_factory=lambda: default)
+
+
 def method_class(
     function: Callable[..., Any],
     names: Mapping[str, str] | None = None,
@@ -210,8 +223,8 @@ def method_class(
     A function ``mine(ask, x, rng, **parameters)`` yields states. A solver takes some of ``f``,
     ``grad``, ``batch_grad``, ``lmo``, ``project``, ``x0``, ``rng``, ``n``, ``callback``. Its
     iterates are the points that it passes to `callback` or yields. Without either, they are the
-    points at which it queries a gradient, and the point that it returns, or the attribute x of the
-    object that it returns. Both kinds get a parameter `iterations` that ends the run, unless the
+    points at which it queries a gradient, and the point that it returns, perhaps in a tuple, dict
+    or object. Both kinds get a parameter `iterations` that ends the run, unless the
     function has one. The function's attributes
     ``requires``, ``deterministic``, ``output`` and ``names`` become those of the method.
 

@@ -112,12 +112,15 @@ def check_algorithm(
 def with_test_parameters(algorithm: Any) -> Algorithm:
     """Instantiate an algorithm class with test values for its required parameters.
 
-    Parameters with a default keep it, except `iterations`. An object is returned unchanged.
+    Parameters with a default keep it, except `iterations` of a class. An object is returned
+    unchanged, and a plain function runs to its end.
     """
     if not inspect.isclass(algorithm):
         return algorithm  # type: ignore[no-any-return]
     parameters = inspect.signature(algorithm).parameters.values()
-    defaults = {p.name for p in parameters if p.default is not p.empty} - {"iterations"}
+    defaults = {p.name for p in parameters if p.default is not p.empty}
+    if not getattr(algorithm, "is_truncated", False):
+        defaults -= {"iterations"}
     needed = {"iterations", *getattr(algorithm, "list_required_parameters", lambda: list(USUAL))()}
     expected = {name: USUAL[name] for name in USUAL if name in needed - defaults}
     return instantiate_with_accepted_parameters(
@@ -281,11 +284,11 @@ class AlgorithmChecks(RunRecords):
         Other seeds must change the iterates of a randomised algorithm, but not those of a
         deterministic one.
         """
-        first = self.seed_zero_run
-        if not first.has_same_iterates(self.record_run()):
+        first, second = self.seed_zero_run, self.record_run()
+        if not first.has_same_iterates(second) or first.counts != second.counts:
             raise CheckFailed(
-                "two runs with the same seed must have equal iterates",
-                "the iterates differ: draw from `rng` alone, and keep nothing from run to run",
+                "two runs with the same seed must have equal iterates and calls",
+                "the runs differ: draw from `rng` alone, and keep nothing from run to run",
             )
         records = [self.record_run(seed=seed) for seed in (1, 2, 3)]
         same = all(first.has_same_iterates(other) for other in records)

@@ -29,7 +29,7 @@ from pfbench.sets.body import ConvexBody
 from pfbench.sets.penalties import NormPenalty
 from pfbench.verification.instruments.overrides import OverriddenOracles
 
-MAX_STATES = 40
+MAX_STATES = 100
 """Maximum number of recorded iterations, at which a run of an endless method is stopped."""
 
 _SECONDS, _FEWEST = 0.3, 3
@@ -98,7 +98,7 @@ class RunRecords:
     algorithm, problem
         The algorithm and the problem.
     max_states
-        Maximum number of recorded iterations: as many as the first run recorded.
+        Maximum number of recorded iterations: as many as the first run if time stopped it.
     accessed_privates
         Private attributes of the oracles that the last run read, each with the line that read it.
     """
@@ -121,7 +121,7 @@ class RunRecords:
     ) -> RunRecord:
         """Run the algorithm, and return the record of the run.
 
-        The run has at most as many iterations as the first run.
+        If time stopped the first run, the run has at most as many iterations.
         """
         run = record_private_reads(
             self.problem, algorithm or self.algorithm, seed=seed, budget=budget, wrap=wrap_backend
@@ -137,6 +137,7 @@ class RunRecords:
                 if len(states) == 1:  # in which loops are compiled
                     patience = TimeLimit(_SECONDS)
                 if self._seed_zero_run is None and patience.is_over and len(states) >= _FEWEST:
+                    self.max_states = len(states)
                     break
         except BudgetExhausted:
             pass
@@ -152,7 +153,6 @@ class RunRecords:
         """Record of the run with seed 0."""
         if self._seed_zero_run is None:
             self._seed_zero_run = self.record_run()
-            self.max_states = max(_FEWEST, len(self._seed_zero_run.states))
         return self._seed_zero_run
 
 

@@ -370,7 +370,7 @@ def claim_method(claim: Claim) -> Any:
     if not callable(getattr(algorithm, "run", None)):
         raise InputError(
             f"{claim.method} is not an algorithm: it needs a method run(ask, x, rng), which yields "
-            "states."
+            "states; a solver must be a function or method of grad and x0."
         )
     return algorithm
 
