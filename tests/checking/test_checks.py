@@ -17,11 +17,12 @@ import pfbench as pf
 from pfbench.algorithms import ALGORITHMS as OUR_ALGORITHMS
 from pfbench.base.state import State
 from pfbench.checking import check, estimator_checks
+from pfbench.estimators import SVRG
 from pfbench.estimators.catalogue import ESTIMATORS as OUR_ESTIMATORS
 from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import PROBLEMS as OUR_PROBLEMS
 from pfbench.sets import PENALTIES as OUR_PENALTIES
-from pfbench.sets import L1Ball, L2Ball
+from pfbench.sets import L1Ball, L2Ball, NuclearBall
 from pfbench.sets.catalogue import SETS as OUR_SETS
 
 
@@ -86,6 +87,24 @@ def test_a_mean_over_very_few_samples_is_no_fault(monkeypatch):
     report = check(Normal)
     assert report.is_passed, str(report)
     assert "only 1 runs can be sampled" in str(report)
+
+
+def test_a_reference_that_is_kept_for_later_runs_is_found():
+    kept = {}
+
+    class First(SVRG):
+        def reference_gradient(self, ask, x, rng):
+            return kept.setdefault("g", None if kept else ask.gradient(x))
+
+    assert failed(check(First(2, 9))) == ["the same stream gives the same bits"]
+
+
+def test_the_first_parameter_of_a_set_is_the_size_of_points():
+    class Renamed(NuclearBall):
+        def __init__(self, dims):
+            super().__init__(dims)
+
+    assert check(Renamed).is_passed
 
 
 def test_the_hidden_call_is_named_with_its_line():
