@@ -54,7 +54,7 @@ class PenaltyChecks:
             if not lower <= h < np.inf:
                 raise CheckFailed(
                     f"the penalty h(x) must be finite and at least {format_brief(lower)}",
-                    f"{h}",
+                    "inf: a penalty cannot contain a constraint" if h == np.inf else f"{h}",
                     {"x": x},
                 )
             if not np.array_equal(before, x):

@@ -32,6 +32,7 @@ from pfbench.problems.catalogue import PROBLEMS, build_problem
 from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.planning.name_resolution import check_user_problem
 from pfbench.runs.planning.name_resolution import select_algorithm as chosen_algorithm
+from pfbench.sets.body import ConvexBody
 from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
 from pfbench.sets.flow import UnitFlowPolytope
 from pfbench.sets.matroid import SpanningTreePolytope
@@ -286,7 +287,8 @@ def infer_kind(obj: Any, name: str) -> str:
     methods = "; ".join(f"{kind}: {', '.join(parts)}" for kind, parts in answers.items())
     raise InputError(
         f"{name} is of no kind that can be checked: derive a problem from "
-        f"pfbench.problems.FiniteSum; give another object the methods of its kind ({methods})."
+        f"pfbench.problems.FiniteSum; give another object the methods of its kind ({methods}); "
+        "write a solver as a function of grad and x0."
     )
 
 
@@ -322,7 +324,12 @@ def _instantiate_unless_bare_algorithm(obj: Any, selector: Selector) -> Any:
     if method and not selector.parameters:
         return obj
     usual = {**_USUAL_OF_OWN, **estimator_checks.USUAL, **(USUAL if method else {})}
-    return instantiate_class(obj, selector, usual, ", or name a function that returns it")
+    if inspect.isclass(obj) and issubclass(obj, ConvexBody):  # as in `for_shape`
+        shape: Any = SHAPES.get(obj.points, SHAPES["vectors"])
+        size = shape if obj.points == "matrices" else shape[0]
+        usual = {next(iter(inspect.signature(obj).parameters), ""): size} | usual
+    remedy = ", or name a function that returns it; test a measure by `pfbench solve --measure`"
+    return instantiate_class(obj, selector, usual, remedy)
 
 
 _OF_KINDS: Mapping[str, _ObjectKind] = MappingProxyType(

@@ -223,7 +223,7 @@ class FiniteSum(IndexSampling):
     Parameters
     ----------
     n
-        Number of components.
+        Number of components; by default the number of weights, or 4.
     d
         Number of variables.
     weights
@@ -232,8 +232,11 @@ class FiniteSum(IndexSampling):
         Seed of the components.
     """
 
-    def __init__(self, n: int = 4, d: int = 2, weights: Any = None, seed: int = 0) -> None:
+    def __init__(
+        self, n: int | None = None, d: int = 2, weights: Any = None, seed: int = 0
+    ) -> None:
         rng = np.random.default_rng(seed)
+        n = n or (4 if weights is None else len(weights))
         self.n, self.d, self._seed = n, d, seed
         self.weights: Floats = np.ones(n) if weights is None else np.array(weights, dtype=float)
         if self.weights.shape != (n,) or not self.weights.min() > 0.0:
