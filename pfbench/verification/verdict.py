@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields, replace
 from time import perf_counter
 from typing import Any, Self
 
+import numpy as np
+
 from pfbench.base.errors import PfbenchError, add_location, end_sentence, locate_error
 from pfbench.base.escaping import html_fields
 from pfbench.base.status import NEAR
@@ -156,6 +158,7 @@ def _verdict_of_error(error: ClaimBroken | NotTestable) -> VerdictName:
     return VerdictName.VIOLATED if isinstance(error, ClaimBroken) else VerdictName.INCONCLUSIVE
 
 
+@np.errstate(all="ignore")  # as in a run
 def _run_check(trial: Trial) -> Evidence:
     """Execute the check of a claim, and return the evidence.
 

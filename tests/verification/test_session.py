@@ -106,12 +106,12 @@ class Undeclared(NFWUSVRG):
     requires = frozenset({"gradient", "lo"})
 
 
-class Doubled(NFWUSVRG):
-    """Steps twice as long, so that it leaves the set."""
+class Far(NFWUSVRG):
+    """Its iterates leave the set, so far that their squares overflow."""
 
     def run(self, ask, x, rng):
         for state in super().run(ask, x, rng):
-            yield state._replace(x=3.0 * state.x)
+            yield state._replace(x=1e200 * state.x, at=(1e200 * state.x) ** 2)
 
 
 def test_what_is_asked_without_being_declared_fails_and_violates_nothing():
@@ -121,7 +121,7 @@ def test_what_is_asked_without_being_declared_fails_and_violates_nothing():
 
 
 def test_a_method_that_leaves_the_set_is_violated_not_failed():
-    verdict = judge(claim("methods-run-nfwu-svrg"), Subject(algorithm=Doubled))
+    verdict = judge(claim("methods-run-nfwu-svrg"), Subject(algorithm=Far))
     assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("violated", False, True)
 
 

@@ -8,8 +8,6 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.selectors import Selector
@@ -58,7 +56,6 @@ def restrict_to_case(claim: Claim, values: Values) -> Claim:
     return replace(claim, name=str(selector), check=partial(check, values=values))
 
 
-@np.errstate(all="ignore")  # a gradient of simple numbers may be 0
 def find_smallest_mismatch(trial: Trial, case: ReplayCase) -> Claim | None:
     """Return the claim restricted to the smallest case found where method and reference differ.
 
