@@ -144,6 +144,8 @@ def check_writable(
             _check_by_writing(next(path for path in (path, *path.parents) if os.path.lexists(path)))
         elif path.is_dir():
             raise error(f"{name} is a folder: give the path of a file.")
+        elif path.suffix == ".py" and path.is_file():
+            raise error(f"{name} would overwrite code: give another path.")
         elif not path.exists() or path.is_file():
             if not path.parent.is_dir():
                 raise error(f"{name}: there is no folder {path.parent}; create it first.")

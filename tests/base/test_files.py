@@ -183,6 +183,8 @@ def test_the_reason_decides_the_remedy(tmp_path, refusing, number, sentence, fol
 def test_a_name_that_leaves_no_room_for_the_partial_file_is_refused(tmp_path):
     with pytest.raises(InputError, match="File name too long"):
         check_writable(tmp_path / ("x" * 250))
+    with pytest.raises(InputError, match="would overwrite code"):
+        check_writable(files.Path(__file__))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
