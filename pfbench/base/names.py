@@ -61,7 +61,8 @@ def unknown_name_error(kind: str, name: Any, existing: Iterable[str]) -> InputEr
     near = [item for item in names if item.lower() == name.lower()]
     # Letters in another order are the likeliest slip.
     near = near or [item for item in names if sorted(item) == sorted(name)]
-    near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    cutoff = 0.5 if len(names) > 10 else 0.6  # a short list is better than a far guess
+    near = near or difflib.get_close_matches(name, names, n=1, cutoff=cutoff)
     if near:
         return InputError(f"unknown {kind} {name!r}: did you mean {near[0]!r}?")
     if not names:
