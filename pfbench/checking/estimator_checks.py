@@ -79,13 +79,8 @@ def check_estimator(estimator: Any, runner: CheckRunner, problem: Problem | None
     """Check a gradient estimator (a class or an object), and return the problem used."""
     look = runner.run_check
     on = problem or make_small_problem()
-    points = locate_methods(estimator, "start")
-    if not look(
-        "it can be instantiated",
-        _check_construction,
-        estimator,
-        locations=locate_methods(estimator, "__init__"),
-    ):
+    points, at_init = locate_methods(estimator, "start"), locate_methods(estimator, "__init__")
+    if not look("it can be instantiated", _check_construction, estimator, locations=at_init):
         return on
     walk = EstimatorChecks(with_test_parameters(estimator), on)
     if not look("it estimates gradients", walk.check_estimates_finite_and_shaped, locations=points):

@@ -39,11 +39,8 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
     space = samplers[0]
     function = ValueAndGradientChecks(problem, space, _SECONDS)
     components = ComponentChecks(problem, space, _SECONDS)
-    if not look(
-        "value and gradient",
-        function.check_pure,
-        locations=locate_methods(problem, "gradient", "value"),
-    ):
+    points = locate_methods(problem, "gradient", "value")
+    if not look("value and gradient", function.check_pure, locations=points):
         return
     sampler = SamplerChecks(problem, space, _SECONDS)
     of_components: tuple[tuple[str, Callable[[], str]], ...] = (
@@ -73,11 +70,8 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
     ):
         look(check, point)
     search = ConstantSearch(problem, space, 2.0 * _SECONDS)
-    if not look(
-        "constants",
-        lambda: _check_declarations(problem, search),
-        locations=locate_methods(problem, "constants"),
-    ):
+    points = locate_methods(problem, "constants")
+    if not look("constants", _check_declarations, problem, search, locations=points):
         return
     for name in search.list_stated_constants():
         look(f"constant {name}", search.compare_constant_with_search, name)

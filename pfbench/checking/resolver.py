@@ -276,11 +276,7 @@ def infer_kind(obj: Any, name: str) -> str:
         return "problem"
     if isinstance(obj, AlgorithmChoice):
         return "algorithm"
-    answers = {
-        kind: source.required_methods
-        for kind, source in _OF_KINDS.items()
-        if source.required_methods
-    }
+    answers = {k: row.required_methods for k, row in _OF_KINDS.items() if row.required_methods}
     for kind, parts in answers.items():
         if all(callable(getattr(obj, part, None)) for part in parts):
             return kind
@@ -296,11 +292,9 @@ def _refuse_other_kind(name: str, obj: Any, kind: str) -> None:
     """Raise `InputError` if an object has none of the methods of a kind."""
     methods = () if isinstance(obj, AlgorithmChoice) else _OF_KINDS[kind].required_methods
     if methods and not any(callable(getattr(obj, part, None)) for part in methods):
-        advice = (
-            "test a function by pfbench.testing.unbiased"
-            if kind == "estimator"
-            else "leave out the kind"
-        )
+        advice = "leave out the kind"
+        if kind == "estimator":
+            advice = "test a function by pfbench.testing.unbiased"
         raise InputError(
             f"{name} cannot be checked as kind={kind}, as it has no method {' or '.join(methods)}: "
             f"name another object, or {advice}."

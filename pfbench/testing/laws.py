@@ -223,7 +223,7 @@ class FiniteSum(IndexSampling):
     Parameters
     ----------
     n
-        Number of components; by default the number of weights, or 4.
+        Number of components; 0: the number of weights, or 4.
     d
         Number of variables.
     weights
@@ -232,9 +232,7 @@ class FiniteSum(IndexSampling):
         Seed of the components.
     """
 
-    def __init__(
-        self, n: int | None = None, d: int = 2, weights: Any = None, seed: int = 0
-    ) -> None:
+    def __init__(self, n: int = 0, d: int = 2, weights: Any = None, seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
         n = n or (4 if weights is None else len(weights))
         self.n, self.d, self._seed = n, d, seed

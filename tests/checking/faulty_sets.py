@@ -72,8 +72,8 @@ class Ellipsoid:
     project = Duck.project
 
     def contains(self, x, tolerance=1e-9):
-        x = np.asarray_chkfinite(x)  # which raises, as an SVD may
-        return bool(np.linalg.norm((x - self.c) / self.a) <= 1 + tolerance)
+        # It raises on NaN, as an SVD may.
+        return bool(np.linalg.norm((np.asarray_chkfinite(x) - self.c) / self.a) <= 1 + tolerance)
 
 
 class Segment:
