@@ -1,5 +1,7 @@
 """Plain functions that are methods."""
 
+from itertools import count
+
 import pfbench as pf
 
 
@@ -16,11 +18,13 @@ conditional_gradient.deterministic = True
 
 def every_state(ask, x, rng):
     """Frank-Wolfe, which yields for ever."""
-    t = 0
-    while True:
-        x = pf.combine(x, ask.lo(ask.gradient(x)), 2 / (t + 2))
-        t += 1
+    for t in count():
+        x = pf.combine(x, _vertex(ask, x), 2 / (t + 2))
         yield pf.State(x)
+
+
+def _vertex(ask, x):
+    return ask.lo(ask.gradient(x))
 
 
 def mini_batch(batch_grad, lmo, x0, rng, n, T, samples):

@@ -246,16 +246,24 @@ def method_class(
     value = names if names is not None else getattr(function, "names", {})
     if requires is None:
         roles = {*_solver_argument_roles(function, value).values()}
-        request = roles & _QUERIES if roles else _list_oracle_names(function.__code__)
+        request = roles & _QUERIES or _list_oracle_names(function)
         requires = frozenset(getattr(function, "requires", request))
     return _make_method_class(function, tuple(sorted(value.items())), requires)
 
 
-def _list_oracle_names(code: Any) -> frozenset[str]:
-    """Return the names of the oracles that occur in a code object or in code nested inside."""
-    inner = [co_const for co_const in code.co_consts if inspect.iscode(co_const)]
-    verbs = {name for name in code.co_names if name in vars(OracleProtocol) and name[0] != "_"}
-    return frozenset(verbs.union(*map(_list_oracle_names, inner)))
+def _list_oracle_names(function: Any) -> frozenset[str]:
+    """Return the names of the oracles that occur in a function and in its helpers.
+
+    Helpers are functions inside, and the functions of the same module that the code names.
+    """
+    codes, module = [function.__code__], function.__globals__
+    for code in codes:  # which grows
+        named = [module[name] for name in code.co_names if inspect.isfunction(module.get(name))]
+        helpers = [helper.__code__ for helper in named if helper.__globals__ is module]
+        inner = [constant for constant in code.co_consts if inspect.iscode(constant)]
+        codes += [item for item in (*helpers, *inner) if item not in codes]
+    names = {name for code in codes for name in code.co_names}
+    return frozenset(name for name in names & vars(OracleProtocol).keys() if name[0] != "_")
 
 
 def _reduce(cls: Any) -> Any:
