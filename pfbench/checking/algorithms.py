@@ -105,14 +105,12 @@ def check_algorithm(
 def with_test_parameters(algorithm: Any) -> Algorithm:
     """Instantiate an algorithm class with test values for its required parameters.
 
-    Parameters with a default keep it, except `iterations` of a class. An object is returned
-    unchanged, and a plain function runs to its end.
+    Parameters with a default keep it. An object is returned unchanged.
     """
     if not inspect.isclass(algorithm):
         return algorithm  # type: ignore[no-any-return]
     parameters = inspect.signature(algorithm).parameters.values()
-    overridden = set() if getattr(algorithm, "is_truncated", False) else {"iterations"}
-    defaults = {p.name for p in parameters if p.default is not p.empty} - overridden
+    defaults = {p.name for p in parameters if p.default is not p.empty}
     needed = {"iterations", *getattr(algorithm, "list_required_parameters", lambda: list(USUAL))()}
     expected = {name: USUAL[name] for name in USUAL if name in needed - defaults}
     return instantiate_with_accepted_parameters(

@@ -137,12 +137,8 @@ def _describe_schedule_change(runs: RunRecords) -> str | None:
     try:
         parameters = get_parameters(instantiate_scheduled(ONE))
         small |= {name: USUAL[name] for name in WHOLE if parameters.get(name)}
-        complete = [
-            parameter
-            for parameter in get_parameters(instantiate_scheduled(ONE)).values()
-            if type(parameter) is int
-        ]
-        if max(complete, default=0) > _LARGEST:
+        values = get_parameters(instantiate_scheduled(ONE)).values()
+        if max((value for value in values if type(value) is int), default=0) > _LARGEST:
             return None
         first = RunRecords(instantiate_scheduled(ONE), runs.problem)
         if not first.seed_zero_run.states:

@@ -33,7 +33,7 @@ class FW(Algorithm):
     requires = frozenset({"batch", "lo"})
     anytime = True
 
-    iterations: int = 20
+    iterations: int = 30
     batch: int = 3
 
     def draw(self, ask, rng, t):
@@ -245,7 +245,7 @@ def _moves_its_start(self, ask, x, rng):
 
 def _nan_late(self, ask, x, rng):
     for t, state in enumerate(FW.run(self, ask, x, rng)):
-        yield State(state.x * (np.nan if t == 15 else 1.0))
+        yield State(state.x * (np.nan if t == 25 else 1.0))
 
 
 def _returns(self, ask, x, rng):
