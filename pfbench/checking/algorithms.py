@@ -187,10 +187,10 @@ class AlgorithmChecks(RunRecords):
 
     def check_run(self) -> str:
         """Check that the algorithm runs and yields at least one state."""
-        if not self.seed_zero_run.states:
+        states, total = self.seed_zero_run.states, self.seed_zero_run.total
+        if not states:
             raise CheckFailed("the method must yield a state for each iteration", "no state")
-        run = self.seed_zero_run
-        return f"{len(run.states)} iterations: {format_counts(run.total)}"
+        return f"{len(states)} iterations: {format_counts(total)}"
 
     def check_feasibility(self) -> str:
         """Check that the points that the run yields are finite and in the feasible set.

