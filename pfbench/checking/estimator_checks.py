@@ -185,8 +185,7 @@ class EstimatorChecks:
         second, other = (
             self.estimates_and_counts_along_path(np.random.default_rng(s)) for s in (0, 1)
         )
-        same_bits = _equal_sequences(first.estimates, second.estimates)
-        if not same_bits or first.counts != second.counts:
+        if not _equal_sequences(first.estimates, second.estimates) or first.counts != second.counts:
             raise CheckFailed(
                 "equal seeds must give equal estimates and calls",
                 "two runs differ: draw from `rng` alone, and keep nothing from run to run",
