@@ -341,14 +341,6 @@ class NormalisedSGD(Signum):
 
 
 METHODS = (
-    SCG,
-    USCG,
-    USCGMVR,
-    USCGTransport,
-    Almond,
-    Muon,
-    MuonNesterov,
-    NorMuon,
-    Signum,
-    NormalisedSGD,
+    *(SCG, USCG, USCGMVR, USCGTransport, Almond),
+    *(Muon, MuonNesterov, NorMuon, Signum, NormalisedSGD),
 )

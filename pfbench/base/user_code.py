@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import MISSING, Field, is_dataclass
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
@@ -81,10 +82,21 @@ def load_user_object(name: str) -> Any:
             raise InputError(f"{location} has no {attribute}, as it defines no public name.")
         raise unknown_name_error(f"name in {location}", attribute, public)
     named = getattr(result, attribute)
+    if isinstance(named, type) and is_dataclass(named):
+        _check_decorated(name, named)
     if "<" in getattr(named, "__qualname__", ""):  # made inside a function, or a lambda
         # Other processes find it by the name that it has in its module.
         named.__module__, named.__qualname__ = module, attribute
     return method_class(named) if can_be_algorithm(named) else named
+
+
+def _check_decorated(name: str, cls: type) -> None:
+    """Raise if a class below a dataclass adds fields, but is not decorated as a dataclass."""
+    values = [getattr(cls, field, MISSING) for field in inspect.get_annotations(cls)]
+    has_fields = any(isinstance(value, Field | type(MISSING)) for value in values)
+    if has_fields and "__dataclass_fields__" not in vars(cls):
+        line = "@dataclass(frozen=True, kw_only=True)"
+        raise InputError(f"{name} has fields, but is no dataclass: write {line} above the class.")
 
 
 class _ImportTimeout(BaseException):

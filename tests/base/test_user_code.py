@@ -32,6 +32,8 @@ def module(folder):
     (inside / "numpy.py").write_text("X = 1\n")
     (inside / "2nd-method.py").write_text("X = 1\n")
     (folder / "__main__.py").write_text("X = 1\n")
+    bare = "import pfbench\nclass Bare(pfbench.Algorithm):\n    batch: int\n"
+    (folder / "bare_for_tests.py").write_text(bare)
 
 
 @pytest.mark.usefixtures("module")
@@ -79,6 +81,7 @@ def test_of_two_files_of_one_name_the_second_is_refused():
         ("my methods/numpy.py:X", "clashes with the module"),
         ("my methods/2nd-method.py:X", "letters, digits and underscores"),
         ("__main__.py:X", "clashes with the module"),
+        ("bare_for_tests:Bare", "write @dataclass"),
     ],
 )
 def test_what_cannot_be_loaded(name, words):
