@@ -324,8 +324,9 @@ class AlgorithmChecks(RunRecords):
         enough = Budget(**{name: max(1, number) for name, number in spent.items()})
         plain = solve(self.problem, self.algorithm, budget=enough)
         traced = solve(self.problem, self.algorithm, budget=enough, measures="objective")
-        if plain.status == Status.ERROR:
-            raise CheckFailed("a run must end without an error", plain.stop_reason)
+        errors = [run.stop_reason for run in (plain, traced) if run.status == Status.ERROR]
+        if errors:
+            raise CheckFailed("a run must end without an error", errors[0])
         if plain.counts != traced.counts or not points_identical(plain.x, traced.x):
             raise CheckFailed(
                 "a method must make the same run, whether or not the objective is recorded",
