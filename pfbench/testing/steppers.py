@@ -22,12 +22,7 @@ Update = Callable[[Layers], Any]
 
 KINDS = ("torch", "optax", "class", "function")
 
-_UNIT_ROUNDOFF = {
-    "float64": 2.0**-53,
-    "float32": 2.0**-24,
-    "float16": 2.0**-11,
-    "bfloat16": 2.0**-8,
-}
+_UNIT_ROUNDOFF = {"float64": 2**-53, "float32": 2**-24, "float16": 2**-11, "bfloat16": 2**-8}
 
 
 @dataclass(frozen=True)

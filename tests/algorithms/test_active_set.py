@@ -119,13 +119,7 @@ def inside(where, slack=0.0):
     return check
 
 
-SMALL = (
-    Simplex(2),
-    Simplex(3),
-    Simplex(4),
-    MatroidBasePolytope(UniformMatroid(4, 2)),
-    BirkhoffPolytope(3),
-)
+SMALL = (*map(Simplex, (2, 3, 4)), MatroidBasePolytope(UniformMatroid(4, 2)), BirkhoffPolytope(3))
 
 
 @pytest.mark.thin(3)
