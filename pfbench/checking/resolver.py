@@ -322,8 +322,8 @@ def _instantiate_unless_bare_algorithm(obj: Any, selector: Selector) -> Any:
         shape: Any = SHAPES.get(obj.points, SHAPES["vectors"])
         size = shape if obj.points == "matrices" else shape[0]
         usual = {next(iter(inspect.signature(obj).parameters), ""): size} | usual
-    remedy = ", or name a function that returns it; test a measure by `pfbench solve --measure`"
-    return instantiate_class(obj, selector, usual, remedy)
+    remedy = "; test a measure by `pfbench solve --measure`" if inspect.isfunction(obj) else ""
+    return instantiate_class(obj, selector, usual, f", or name a function that returns it{remedy}")
 
 
 _OF_KINDS: Mapping[str, _ObjectKind] = MappingProxyType(

@@ -102,6 +102,11 @@ def test_a_set_with_few_vertices_is_asked_whether_it_is_a_polytope(body, said):
     assert ("set polytope = True" in found(body, "lo returns vertices").observed) == said
 
 
+def test_a_property_that_raises_is_not_called_missing():
+    body = type("Mine", (L2Ball,), {"diameter": property(lambda self: self.length)})(4)
+    assert "no attribute 'length'" in check(body).failures[0].observed
+
+
 def test_a_linear_minimisation_that_is_nan_at_0_is_named():
     looked = found(SETS["NaN at 0"][0], "lo answers")
     assert (looked.status, looked.expected) == ("failed", "lo(0) must be a finite vertex")
