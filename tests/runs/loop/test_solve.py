@@ -283,7 +283,7 @@ def test_failure_probability_counts_the_certificates(dense, walk):
 
 def test_public_names_lead_here():
     named = tuple(signature(pfbench.solve).parameters)
-    assert tuple(signature(solve).parameters) == (*named, "strict")
+    assert tuple(signature(solve).parameters) == (*named, "strict", "watch")
     assert pfbench.algorithm is algorithm
     assert (pfbench.Budget, pfbench.Stop, pfbench.State) == (Budget, Stop, State)
 

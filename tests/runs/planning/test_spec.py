@@ -331,7 +331,7 @@ WRONG = {
         ("sfo = 1\nlo = 50", "sfo = 0", "a cost above 0"),
     ),
     ORDERED: (
-        ('["FW", ["SG"]]', '["FW", ["SC"]]', "did you mean 'SG'", False),
+        ('["FW", ["SG"]]', '["FW", ["SC"]]', "choose one of FW, SG", False),
         ('["FW", ["SG"]]', '["FW", ["FW"]]', "each label once"),
         ('["FW", ["SG"]]', '["FW"]', "two labels or more"),
         ('["FW", ["SG"]]', '["FW", []]', "no empty rank"),
