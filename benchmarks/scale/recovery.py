@@ -258,7 +258,7 @@ def speed(size):
         "iteration, pairs": median(one for turn in turns for one in turn.pairs),
         "the same of the processor": median(one for turn in turns for one in turn.processor),
     }
-    for share, how in ((None, ""), (0.0, ", gap_share=0"), (0.25, ", gap_share=1/4")):
+    for share, how in ((None, ""), (0.0, ", gap_share=0"), (0.125, ", gap_share=1/8")):
         one = dataclasses.replace(problem, gap_share=share)
         runs = [in_turn(one, open_loop(60), pair, skipped=0).pairs for _ in range(repeats)]
         found[f"iterations 1 to 60, pairs on average{how}"] = median(map(np.mean, runs))

@@ -189,7 +189,7 @@ class RecoveryFamily(ProblemFamily):
     gap_share: float | None = parameter(
         None,
         "relative error of the gap along a vertex that a run accepts; 0: only tolerance counts",
-        "1/8 for more than 50,000 entries, else 0",
+        "1/4 for more than 50,000 entries, else 0",
     )
 
     def build(self) -> RobustMatrixRecovery:

@@ -68,7 +68,7 @@ class RobustMatrixRecovery(FiniteSum):
     gap_share
         Relative error of the gap along a vertex at which a minimisation also stops; see
         `pfbench.problems.gap_accuracy`. With 0, only `tolerance` matters. Default: 0 for up to
-        50 000 observed entries, 1/8 for more.
+        50 000 observed entries, 1/4 for more.
 
     Raises
     ------
@@ -183,7 +183,7 @@ class RobustMatrixRecovery(FiniteSum):
     @property
     def _gap_share(self) -> float:
         if self.gap_share is None:
-            return 0.125 if self.n > 50_000 else 0.0
+            return 0.25 if self.n > 50_000 else 0.0
         return self.gap_share
 
     @property
