@@ -182,9 +182,8 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def _gap_share(self) -> float:
-        if self.gap_share is None:
-            return 0.25 if self.n > 50_000 else 0.0
-        return self.gap_share
+        default = 0.25 if self.n > 50_000 else 0.0
+        return default if self.gap_share is None else self.gap_share
 
     @property
     def scale(self) -> float:
