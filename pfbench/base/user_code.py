@@ -91,10 +91,14 @@ def load_user_object(name: str) -> Any:
 
 
 def _check_decorated(name: str, cls: type) -> None:
-    """Raise if a class below a dataclass adds fields, but is not decorated as a dataclass."""
-    values = [getattr(cls, field, MISSING) for field in inspect.get_annotations(cls)]
-    has_fields = any(isinstance(value, Field | type(MISSING)) for value in values)
-    if has_fields and "__dataclass_fields__" not in vars(cls):
+    """Raise if a class below a dataclass adds fields, but is not decorated as a dataclass.
+
+    A class that sets its attributes itself needs no decorator; private names are no fields.
+    """
+    if vars(cls).keys() & {"__dataclass_fields__", "__init__", "__post_init__"}:
+        return
+    public = [field for field in inspect.get_annotations(cls) if field[0] != "_"]
+    if any(isinstance(getattr(cls, field, MISSING), Field | type(MISSING)) for field in public):
         line = "@dataclass(frozen=True, kw_only=True)"
         raise InputError(f"{name} has fields, but is no dataclass: write {line} above the class.")
 

@@ -33,6 +33,8 @@ def module(folder):
     (inside / "2nd-method.py").write_text("X = 1\n")
     (folder / "__main__.py").write_text("X = 1\n")
     bare = "import pfbench\nclass Bare(pfbench.Algorithm):\n    batch: int\n"
+    bare += "class Own(pfbench.Algorithm):\n    batch: int\n    def __init__(self): pass\n"
+    bare += "class Kept(pfbench.Algorithm):\n    _table: int\n"
     (folder / "bare_for_tests.py").write_text(bare)
 
 
@@ -87,6 +89,12 @@ def test_of_two_files_of_one_name_the_second_is_refused():
 def test_what_cannot_be_loaded(name, words):
     with pytest.raises(InputError, match=words):
         load_user_object(name)
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.parametrize("name", ["Own", "Kept"])
+def test_a_class_that_sets_its_attributes_itself_needs_no_decorator(name):
+    assert load_user_object(f"bare_for_tests:{name}").__name__ == name
 
 
 @pytest.mark.usefixtures("module")
