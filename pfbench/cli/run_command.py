@@ -122,16 +122,24 @@ def _run_sweep(
     quiet: bool,
 ) -> None:
     from pfbench.reporting.results import truncation_limits_by_plan
-    from pfbench.runs.execute import iterate_plan_outcomes
+    from pfbench.reporting.tables import MANY
+    from pfbench.runs.execute import count_if_completed, iterate_plan_outcomes
     from pfbench.runs.loop.run import calls_to_targets
     from pfbench.runs.storage.store import Store
 
-    store, is_hidden = Store(folder), quiet or as_json
+    store, is_hidden, started = Store(folder), quiet or as_json, time.monotonic()
     planned = RunExecution(store, engine, is_hidden, recomputed).tune(planned)
-    plans, limits = planned.runs(), truncation_limits_by_plan(planned)
+    plans = planned.runs()
+    is_countable = len(plans) > MANY and not (as_json or planned.user_selectors)
+    if is_countable and (counts := count_if_completed(plans, store, engine, recomputed)):
+        facts = _sweep_facts(planned, folder, Counter(stored=len(plans)), counts, started)
+        advice = f"`pfbench report` with the same spec shows more than {MANY:,} runs"
+        if not quiet:
+            terminal.show_facts([*facts, Fact("", None, "results", advice)], as_json=False)
+        return
+    limits, problem = truncation_limits_by_plan(planned), ""
     total = format_plural(len(plans), "run")
     log(lambda: f"begin {planned.name}: {total}, store {folder}")
-    started, problem = time.monotonic(), ""
     records: dict[PlannedRun, dict[str, Any]] = {}
     outcomes: list[PlanOutcome] = []
     waiting, rows = list["PlanOutcome"](), 0
@@ -170,8 +178,7 @@ def _run_sweep(
     outcomes += _shorten(waiting, planned, limits)
     if not quiet or as_json:
         runs = [records[plan] for plan in plans] if as_json else []
-        seconds = time.monotonic() - started
-        _show_sweep(planned, folder, outcomes, runs, seconds, as_json=as_json)
+        _show_sweep(planned, folder, outcomes, runs, started, as_json=as_json)
     terminal.exit_if_failed(_select_by_status(outcomes, terminal.FAILURES))
     _exit_if_a_method_fits_no_problem(planned, outcomes)
 
@@ -229,31 +236,41 @@ def _show_sweep(
     folder: Path,
     outcomes: "Sequence[PlanOutcome]",
     runs: Sequence[dict[str, Any]],
-    seconds: float,
+    started: float,
     *,
     as_json: bool,
 ) -> None:
     """Print the number of runs, the results, and tables of refused and failed runs."""
     from pfbench.reporting import collect_report
 
-    report, total = collect_report(planned, outcomes), len(outcomes)
+    report = collect_report(planned, outcomes)
     origins = Counter(outcome.origin for outcome in outcomes)
     statuses = Counter(outcome.entry.run.status for outcome in outcomes)
-    counts = sorted(statuses.items(), key=lambda item: (-item[1], item[0]))
     failed = _select_by_status(outcomes, terminal.FAILURES)
     facts = [
-        Fact("name", planned.name, "sweep"),
-        Fact("store", str(folder), "store"),
-        Fact("planned", total, "runs", f"{total:,}: {format_origins(origins, _DONE)}"),
-        *(Fact(name, origins[origin]) for origin, name in ORIGINS.items()),
-        Fact("failed", len(failed)),
-        Fact("statuses", statuses, "status", ", ".join(f"{n:,} {status}" for status, n in counts)),
-        Fact("", None, "took", format_duration(seconds)),
+        *_sweep_facts(planned, folder, origins, statuses, started),
         Fact("results", results_as_json_unless_large(report) if as_json else []),
         Fact("runs", runs),
     ]
     parts = [] if as_json else [*result_tables(report), _refusal_table(outcomes)]
     terminal.show_facts(facts, *parts, _failure_table(failed), as_json=as_json)
+
+
+def _sweep_facts(
+    planned: "Spec", folder: Path, origins: Counter[str], statuses: Counter[str], started: float
+) -> list[Fact]:
+    """Return the numbers of runs of each origin and of each status, as facts to print."""
+    total = origins.total()
+    counts = sorted(statuses.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        Fact("name", planned.name, "sweep"),
+        Fact("store", str(folder), "store"),
+        Fact("planned", total, "runs", f"{total:,}: {format_origins(origins, _DONE)}"),
+        *(Fact(name, origins[origin]) for origin, name in ORIGINS.items()),
+        Fact("failed", sum(statuses[status] for status in terminal.FAILURES)),
+        Fact("statuses", statuses, "status", ", ".join(f"{n:,} {status}" for status, n in counts)),
+        Fact("", None, "took", format_duration(time.monotonic() - started)),
+    ]
 
 
 def _failure_table(failed: "Sequence[PlanOutcome]") -> RenderableType | None:

@@ -23,7 +23,7 @@ grid, the grid is extended once, by one value beyond that end.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -198,6 +198,29 @@ def iterate_plan_outcomes(
                 yield from batch.flush()
                 raise
             yield from batch.flush()
+
+
+def count_if_completed(
+    plans: Sequence[PlannedRun],
+    store: Store,
+    engine: Engine,
+    recomputed_statuses: Collection[str] = (),
+) -> Counter[str] | None:
+    """Return the number of planned runs of each status if all are stored, completed and intact.
+
+    Otherwise the result is None. No content is read, so that very many finished runs are recognised
+    fast; neither are the notes on files that a user-defined component has read.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown or a parameter wrong.
+    """
+    keys = [each.key for each in _keys(plans, engine.environment()).values()]
+    statuses = store.intact_statuses(keys)
+    counts = Counter(statuses[key] for key in keys if key in statuses)
+    completed = {status for status in Status if status.is_completed}.difference(recomputed_statuses)
+    return counts if counts.total() == len(keys) and completed.issuperset(counts) else None
 
 
 def predict_origins(

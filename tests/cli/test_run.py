@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from itertools import product
 
 import pytest
@@ -64,6 +65,19 @@ def test_of_very_many_algorithms_no_table_is_made(pfbench, spec, monkeypatch, co
     assert "too many algorithms to compare here: use `pfbench report" in run(pfbench).out
     found = conforms(run(pfbench, "--json").json, "run.json")
     assert found["results"] is None
+
+
+def test_a_finished_sweep_of_very_many_runs_is_recognised(pfbench, folder, spec, monkeypatch):
+    monkeypatch.setattr("pfbench.reporting.tables.MANY", 3)
+    made = run(pfbench).out
+    told = run(pfbench).out
+    assert "4 cached" in told
+    assert "4 finished" in told
+    assert "`pfbench report`" in told
+    assert "`pfbench report`" not in made
+    with closing(sqlite3.connect(folder / ".pfbench/store/store.sqlite")) as database, database:
+        database.execute("UPDATE entries SET trace = substr(trace, 2) WHERE id = 1")
+    assert "1 executed, 3 cached" in run(pfbench).out
 
 
 def test_a_shorter_sweep_cuts_what_is_stored(pfbench, folder, spec, conforms):

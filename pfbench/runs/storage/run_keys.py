@@ -8,7 +8,7 @@ defines another run.
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import takewhile
@@ -45,8 +45,10 @@ class RunKeys(NamedTuple):
 
     Attributes
     ----------
-    key, family
-        Content key of the run, and the key shared by all runs that differ only in their limits.
+    key, seed
+        Content key of the run, and its seed.
+    family_of_seed
+        Function that returns `family`, which only missing and new runs need.
     limits
         Budget of the run, and its parameter `iterations` if that is a limit like a budget.
     parameters, schedule
@@ -59,12 +61,18 @@ class RunKeys(NamedTuple):
     """
 
     key: str
-    family: str
+    seed: int
+    family_of_seed: Callable[[int], str]
     limits: Mapping[str, float]
     parameters: Mapping[str, Any]
     schedule: str
     files: Mapping[str, str]
     notes: Mapping[str, Any]
+
+    @property
+    def family(self) -> str:
+        """Key shared by all runs that differ only in their limits."""
+        return self.family_of_seed(self.seed)
 
 
 def compute_keys(
@@ -107,7 +115,7 @@ def compute_keys(
             for limited in (True, False)
         )
         for plan in equal_plans:
-            keys[plan] = RunKeys(key_of_seed(plan.seed), family_of_seed(plan.seed), *common)
+            keys[plan] = RunKeys(key_of_seed(plan.seed), plan.seed, family_of_seed, *common)
     return keys
 
 

@@ -365,10 +365,7 @@ def decode_metadata(record: Record) -> tuple[dict[str, Any], StoredTrace]:
     are_bytes = isinstance(packed, bytes) and isinstance(packed_trace, bytes)
     if not (are_bytes and isinstance(record.sha256, bytes) and kind in KINDS):
         raise DamagedFileError("incomplete", "a column of the store's table has a wrong type")
-    columns = encode_for_checksum(record[:SHOWN])
-    content = hashlib.sha256(b"\0".join((columns, packed, b"")))
-    content.update(packed_trace)  # a long trace is not copied
-    if (zlib.crc32(columns), content.digest()) != (record.checksum, record.sha256):
+    if not has_right_hash(record):
         raise DamagedFileError("wrong content")
     meta, rest = _decode_part(kind, packed, KINDS[kind])
     if rest:
@@ -384,6 +381,14 @@ def decode_metadata(record: Record) -> tuple[dict[str, Any], StoredTrace]:
     if _listed_fields(meta["run"]) != _listed_columns(record):
         raise DamagedFileError("wrong content", "its columns differ from its metadata")
     return meta, _read_trace(meta.get("trace"), packed_trace)
+
+
+def has_right_hash(record: Record) -> bool:
+    """Return whether the checksum and the hash of a row, whose content is bytes, are right."""
+    columns = encode_for_checksum(record[:SHOWN])
+    content = hashlib.sha256(b"\0".join((columns, record.meta, b"")))
+    content.update(record.trace)  # a long trace is not copied
+    return (zlib.crc32(columns), content.digest()) == (record.checksum, record.sha256)
 
 
 def _decode_part(kind: str, packed: bytes, limit: int) -> tuple[dict[str, Any], bytes]:
