@@ -292,7 +292,8 @@ def _look_up_verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tu
             """Yield a result with status "lost" for each task; see `Engine.do`."""
             return (TaskResult(index, None, "lost", "", 0.0) for index, _ in enumerate(tasks))
 
-    for effort in ("quick", "full"):
+    # Without verdicts, their keys, which need the numerical libraries, are not computed.
+    for effort in ("quick", "full") if any(store.keys("verdict")) else ():
         session = Session(engine=StoreOnlyEngine(), effort=effort, store=store)
         rows = session.verify(claims).rows
         yield from ((row.claim.name, row) for row in rows if not row.lost)
