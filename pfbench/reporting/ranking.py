@@ -9,7 +9,7 @@ counts: they are truncated to a common budget.
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 from typing import Any
 
@@ -189,9 +189,8 @@ def keep_ranking_rows(
     rows = np.flatnonzero(is_needed[:-1])
     ends = np.searchsorted(run_of_row[rows], np.arange(len(runs) + 1)).tolist()
     kept_rows = TraceRows(traces.numbers[rows], tuple(name in INTEGERS for name in traces.columns))
-    changed = {"columns": traces.columns, "x": None}
     return [
-        Run(**{**vars(run), **changed, "rows": kept_rows[start:end]})
+        replace(run, columns=traces.columns, x=None, rows=kept_rows[start:end])
         for run, (start, end) in zip(runs, pairwise(ends), strict=True)
     ]
 

@@ -147,8 +147,8 @@ def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
     }
 
 
-_RunParts = tuple[PlannedRun, str, Mapping[str, Any], StoredTrace]
-"""Plan, key, metadata and trace of a run."""
+_RunParts = tuple[PlannedRun, Mapping[str, Any], StoredTrace]
+"""Plan, metadata and trace of a run."""
 
 
 def _read_run(record: Record | None) -> _RunParts | None:
@@ -163,7 +163,7 @@ def _read_run(record: Record | None) -> _RunParts | None:
         return None
     # Equal texts of very many runs are one object.
     run |= {name: intern(run[name]) for name in ("status", "stop_reason")}
-    return plan, record.key, {**meta, "notes": keep_notes(notes)}, trace
+    return plan, {**meta, "notes": keep_notes(notes)}, trace
 
 
 def keep_notes(notes: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -173,7 +173,7 @@ def keep_notes(notes: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _make_outcomes(read: Sequence[_RunParts]) -> Iterator[PlanOutcome]:
     """Return the runs of one algorithm on one problem, with their traces in one array."""
-    entries = make_stored_runs([content for _, *content in read])
+    entries = make_stored_runs([("", *content) for _, *content in read])  # no report needs keys
     return map(PlanOutcome, [plan for plan, *_ in read], entries)
 
 

@@ -35,7 +35,7 @@ UNINFORMATIVE = frozenset(status for status in Status if status.is_killed)
 """Statuses of runs that say nothing about their algorithm: any other run replaces them."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False, slots=True)
 class Run:
     """Result of one run of an algorithm on a problem.
 
@@ -175,7 +175,7 @@ class Run:
         left_out = {"yields_output", "error_location", "unmet_assumptions", "note"}
         left_out |= {"columns", "rows", "x"}
         return {
-            **{name: value for name, value in vars(self).items() if name not in left_out},
+            **{name: getattr(self, name) for name in self.__slots__ if name not in left_out},
             "parameters": {
                 name: value.item() if isinstance(value, np.generic) else value
                 for name, value in self.parameters.items()

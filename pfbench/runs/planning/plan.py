@@ -37,7 +37,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{0,300})?([eE][+-]?[0-9]{1,3})?"
 _MOST_SHOWN = 6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PlannedRun:
     """Run to be executed, defined by problem, algorithm, measures, seed and limits.
 
@@ -69,7 +69,7 @@ class PlannedRun:
     def as_json(self) -> dict[str, Any]:
         """Return the planned run as JSON data, which `from_json` reads."""
         stop, budget = self.stop, self.budget
-        return vars(self) | {
+        return {name: getattr(self, name) for name in self.__slots__} | {
             "measures": list(self.measures),
             "budget": None if budget is None else budget.limits,
             "stop": None if stop is None else [stop.measure, stop.target],

@@ -214,7 +214,7 @@ class Study:
         planned_runs: list[PlannedRun] = []
         for seed in seeds:
             if planned_runs and not needs_seed:
-                planned_runs.append(PlannedRun(**{**vars(planned_runs[0]), "seed": seed}))
+                planned_runs.append(replace(planned_runs[0], seed=seed))
                 continue
             pairs = tuple((name, str(value)) for name, value in {**values, "seed": seed}.items())
             texts = _fill_templates(templates, pairs, location, giver)
