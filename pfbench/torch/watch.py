@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 torch: Any = import_module("torch")
 
-_SHARE = 0.015
+_SHARE = 0.0075
 """Fraction of the loop's time that measurements may take if `every` is not given."""
 
 _STATED = ("method", "orthogonaliser", "scale", "L", "L_ms", "sigma2", "rho", "step_limit")
@@ -84,7 +84,7 @@ class Watch:
         watch.batches(loader)``, the loss is evaluated again on measured steps: seven gradients of
         at most a batch, and two values.
     every
-        Measure every this many steps. By default, as often as 1.5 % of the loop's time allows.
+        Measure every this many steps. By default, as often as 0.75 % of the loop's time allows.
     batch_size
         Function of the model's arguments that returns the number of samples. By default, the
         length of the first tensor.
