@@ -139,8 +139,7 @@ def forged(path, to, about=lambda about: None, runs=None, files=lambda files: fi
     """Write an archive anew, with right hashes and pages, after a change of what it says."""
     said, inside = content(path)
     about(said)
-    if said["kind"] != "comparison":
-        inside |= make_archive_page_files(said)
+    inside |= make_archive_page_files(said)
     if runs is not None:
         inside[RUNS] = with_runs(inside[RUNS], runs)
     write_archive(to, files(inside), said)

@@ -242,7 +242,6 @@ OWN = {
     "archive collect nowhere": "has no archive",
     "archive make page-count -o a.zip": "must be a SPEC.toml, FILE.py",
     "archive make a.py -o none/a.zip": "no folder none",
-    "archive make a.py -o a.zip --price sfo=1": "with --suite",
     "archive make a.toml -o a.zip --full": "apply only to claims",
     "store list --store file": "there is no store in file",
     "store merge nowhere": "there is no store in nowhere",

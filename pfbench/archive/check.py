@@ -232,17 +232,6 @@ class Check:
             if item.is_required and index not in reached
         ]
 
-    def execute_required_task(
-        self, task: Task, description: str, parse: Callable[[Any], Any], subject: str = "runs"
-    ) -> Any:
-        """Execute one required task; return its parsed result, or None if it fails."""
-        values: list[Any] = []
-        item = CheckTask(
-            task, lambda value: values.append(parse(value)), description, True, subject
-        )
-        self.process_until_time_limit([item])
-        return values[0] if values else None
-
     def _count_by_confinement(self, item: CheckTask, value: Any) -> None:
         """Add a task's number of results to the total of confined or of unconfined processes."""
         number = len(value) if item.task.function is run_plans else 1

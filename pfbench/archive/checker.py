@@ -10,7 +10,6 @@ from typing import Any
 
 from pfbench.archive import claim_tasks
 from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, plan_of_stored_run
-from pfbench.archive.comparison import describe_method, read_interface, recompute_table_or_explain
 from pfbench.archive.page import describe_violation, make_archive_page_files
 from pfbench.archive.reruns import TOLERANCE
 from pfbench.archive.unpacking import (
@@ -24,7 +23,6 @@ from pfbench.archive.unpacking import (
 from pfbench.base.errors import InputError
 from pfbench.kernels.libraries import use_recorded_blas_in_child_processes
 from pfbench.runs.engines.engine import Engine
-from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.archive import SCRIPT, SPEC, Archive
@@ -39,13 +37,7 @@ _STATEMENTS = "statements"
 
 
 def check_archive(
-    archive: Archive,
-    engine: Engine,
-    *,
-    salt: str,
-    seconds: float,
-    external_files_folder: Path,
-    suite_path: Path | None = None,
+    archive: Archive, engine: Engine, *, salt: str, seconds: float, external_files_folder: Path
 ) -> CheckOutcome:
     """Check an archive by recomputing part of it; only confined processes import archived code.
 
@@ -59,8 +51,6 @@ def check_archive(
         Time limit in seconds.
     external_files_folder
         Folder with the files that the archive names but does not contain.
-    suite_path
-        File of the suite that a comparison names; None if this pfbench has no such suite.
 
     Raises
     ------
@@ -84,10 +74,8 @@ def check_archive(
         stored_runs = read_runs(folder)
         check = Check(manifest, folder, engine, rng, not versions, seconds)
         try:
-            tasks, table = list(_all_check_tasks(check, stored_runs)), []
-            if manifest["kind"] == "comparison":
-                table = _recompute_table(check, suite_path, stored_runs)
-            page_files = make_archive_page_files(manifest, table)
+            tasks = list(_all_check_tasks(check, stored_runs))
+            page_files = make_archive_page_files(manifest)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
             raise InputError(
@@ -129,30 +117,6 @@ def _record_missing_runs(
     }
     lacking = sum(portable_identity(plan) not in stored_keys for plan in plans)
     check.outcome.add_deviation(lacking and f"{lacking} planned runs are not in the archive")
-
-
-def _recompute_table(
-    check: Check, suite: Path | None, stored_runs: Sequence[StoredRun]
-) -> list[Any]:
-    """Recompute the table of a comparison from its runs and return it; record deviations."""
-    manifest, note, interface = check.manifest, check.outcome.add_deviation, None
-    if suite is not None and (check.folder / SPEC).read_text("utf-8") != suite.read_text("utf-8"):
-        note(f"the archive has a suite {manifest['suite']} other than that of pfbench")
-    if ":" in manifest["method"]:
-        task = check.make_confined_task(describe_method, manifest["method"])
-        text = "the interface of its method"
-        interface = check.execute_required_task(task, text, read_interface, _STATEMENTS)
-        if interface is None:
-            return []
-    shipped = "" if suite is None else str(suite.resolve())
-    runs = [(plan_of_stored_run(entry, manifest["reads"]), entry) for entry in stored_runs]
-    arguments = (str(check.folder / SPEC), dict(manifest), shipped, runs, interface)
-    task = Task(recompute_table_or_explain, arguments, check.seconds)
-    says, table, why = check.execute_required_task(task, "its table", tuple) or ("", [], "")
-    note(why)
-    if table and says != manifest["says"]:
-        note(f"the runs give {says!r}, the manifest has {manifest['says']!r}")
-    return table
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Writing archives of a sweep, a comparison or claims, with their runs, code and versions."""
+"""Writing archives of a sweep or of claims, with their runs, code and versions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pfbench.archive.claim_tasks import as_module_reference, start_claims_and_list_files
-from pfbench.archive.comparison import rank_sentence_and_table
 from pfbench.archive.contents import ArchiveContents, collect_contents, collect_declared_files
 from pfbench.archive.page import make_archive_page_files
 from pfbench.archive.reruns import replace_files_by_modules, values_like_file_names
@@ -20,7 +19,6 @@ from pfbench.base.status import Status
 from pfbench.problems.data.cache import file_digest
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.management import status
-from pfbench.reporting.report import SuiteComparison
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.planning.plan import PlannedRun, list_user_code_names, resolve
@@ -66,25 +64,6 @@ class ArchiveWriter:
         fields = {"kind": "sweep", "title": spec.title or spec.name, "planned": len(outcomes)}
         return self._write(spec.name, fields, outcomes, {SPEC: spec.text.encode()})
 
-    def write_comparison(
-        self, suite: Spec, method: str, price: str, comparison: SuiteComparison
-    ) -> Mapping[str, Any]:
-        """Write an archive of a comparison with the runs that its suite does not ship."""
-        outcomes = [entry for entry in comparison.all_outcomes if entry.origin != "shipped"]
-        says, table = rank_sentence_and_table(comparison)
-        shipped = len(outcomes) < len(comparison.all_outcomes)
-        fields = {
-            "kind": "comparison",
-            "title": f"{replace_file_by_module(method)} on the suite {suite.name}",
-            "suite": suite.name,
-            "method": replace_file_by_module(method),
-            "price": price,
-            "others": "shipped" if shipped else "made",
-            "says": says,
-        }
-        files = {SPEC: suite.text.encode()}
-        return self._write(comparison.report.spec.name, fields, outcomes, files, table)
-
     def write_claims(
         self, theorem_reference: str, results: Mapping[str, Any], outcomes: Sequence[PlanOutcome]
     ) -> Mapping[str, Any]:
@@ -117,7 +96,6 @@ class ArchiveWriter:
         fields: Mapping[str, Any],
         outcomes: Sequence[PlanOutcome],
         files: Mapping[str, bytes],
-        table: Sequence[Sequence[str]] = (),
         contents: ArchiveContents | None = None,
     ) -> Mapping[str, Any]:
         """Write an archive; return its manifest without the hashes of its files.
@@ -160,7 +138,7 @@ class ArchiveWriter:
         inside = {
             **files,
             **contents.files,
-            **make_archive_page_files(manifest, table),
+            **make_archive_page_files(manifest),
             RUNS: self._copy_store([entry.key for entry in entries]),
             LOCK: format_requirements(versions),
         }

@@ -57,8 +57,6 @@ def tightness(verdict: Mapping[str, Any]) -> float | None:
 
 def badge_phrases(fields: Mapping[str, Any]) -> list[str]:
     """Return the phrases on an archive's badge: the result, and what was tested."""
-    if fields["kind"] == "comparison":
-        return [fields["suite"], fields["says"]]
     if fields["kind"] == "sweep":
         return [f"{fields['planned']} runs", f"{len(fields['problems'])} problems"]
     shares = [share for share in map(tightness, fields["verdicts"]) if share is not None]
@@ -81,16 +79,8 @@ def badge_phrases(fields: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def make_archive_page_files(
-    fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()
-) -> dict[str, bytes]:
-    """Return a dict from file name to bytes: the page, the badge and the scripts of an archive.
-
-    Parameters
-    ----------
-    table
-        Sentences of a comparison, then the header and the rows of its table.
-    """
+def make_archive_page_files(fields: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return a dict from file name to bytes: the page, the badge and the scripts of an archive."""
     words = badge_phrases(fields)
     lines = [
         f"# {_escape_markdown(fields['title'])}",
@@ -98,11 +88,10 @@ def make_archive_page_files(
         f"**{_escape_markdown(' · '.join(words))}**",
         "",
     ]
+    for rows in filter(None, result_tables(fields).values()):
+        lines += _markdown_table([list(rows[0]), *(list(row.values()) for row in rows)])
     if fields["kind"] == "claim":
-        lines += [*_claims_page_lines(fields)]
-    elif table:
-        sentences, *rows = table
-        lines += [*map(_escape_markdown, sentences), "", *_markdown_table(rows)]
+        lines += map(_escape_markdown, _sentences_on_faults_and_seed(fields))
     versions = [" ".join(pair) for pair in sorted(fields["environments"][0].items())]
     lines += [
         f"Made on {_escape_markdown(fields['made'])} by pfbench {_escape_markdown(fields['pfbench'])}; "  # noqa: E501
@@ -137,7 +126,34 @@ def script_name(record: Mapping[str, Any]) -> str:
     return f"{SCRIPT}{re.sub('[^a-z0-9]+', '-', record['claim'].lower())[:80]}.py"
 
 
-def rows_of_claims(fields: Mapping[str, Any]) -> Iterator[Row]:
+def result_tables(fields: Mapping[str, Any]) -> dict[str, list[Row]]:
+    """Return the rows of the tables of an archive, by the title of the table."""
+    if fields["kind"] == "sweep":
+        return {"Sweeps": [{"sweep": fields["title"], "runs": str(fields["planned"])}]}
+    return {
+        "Claims": [*_rows_of_claims(fields)],
+        "Counterexamples": [
+            {
+                "counterexample to": record["claim"],
+                "measured > bound": describe_violation(record),
+                "script": script_name(record) if record["script"] else "",
+            }
+            for record in fields["counterexamples"]
+        ],
+        "Reproduced errata": [
+            {
+                "erratum": erratum["erratum"],
+                "conclusion": erratum["ruling"],
+                "as printed or read": erratum["as_printed"],
+                "corrected": erratum["corrected"],
+            }
+            for erratum in fields["errata"]
+            if erratum["evidence"]["shown"]
+        ],
+    }
+
+
+def _rows_of_claims(fields: Mapping[str, Any]) -> Iterator[Row]:
     """Yield a row for each claim of an archive, with its verdict."""
     caught, faults = count_caught_and_catchable_faults(fields)
     for claim, verdict in zip(fields["claims"], fields["verdicts"], strict=True):
@@ -158,43 +174,7 @@ def rows_of_claims(fields: Mapping[str, Any]) -> Iterator[Row]:
         }
 
 
-def rows_of_reproduced_errata(fields: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield a row for each reproduced erratum of an archive."""
-    for erratum in fields["errata"]:
-        if erratum["evidence"]["shown"]:
-            yield {
-                "erratum": erratum["erratum"],
-                "as printed or read": erratum["as_printed"],
-                "corrected": erratum["corrected"],
-                "conclusion": erratum["ruling"],
-                "of": erratum["claim"],
-            }
-
-
-def rows_of_counterexamples(fields: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield a row for each counterexample of an archive."""
-    statements = {claim["name"]: claim["statement"] for claim in fields["claims"]}
-    for record in fields["counterexamples"]:
-        yield {
-            "counterexample to": record["claim"],
-            "says": statements[record["claim"]],
-            "measured > bound": describe_violation(record),
-            "script": script_name(record) if record["script"] else "",
-        }
-
-
-def _claims_page_lines(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the page of an archive of claims: its tables, and a remark on faults."""
-    for rows, columns in (
-        (rows_of_claims(fields), ("claim", "says", "verdict", "measured", "tested on", "units")),
-        (
-            rows_of_reproduced_errata(fields),
-            ("erratum", "as printed or read", "corrected", "conclusion"),
-        ),
-        (rows_of_counterexamples(fields), ("counterexample to", "measured > bound", "script")),
-    ):
-        cells = [[row[name] for name in columns] for row in rows]
-        yield from _markdown_table([columns, *cells]) if cells else ()
+def _sentences_on_faults_and_seed(fields: Mapping[str, Any]) -> list[str]:
     missed = [
         f"{item['where']}: {item['before']} → {item['after']}"
         for item in fields["faults"]["generated"]
@@ -202,10 +182,10 @@ def _claims_page_lines(fields: Mapping[str, Any]) -> Iterator[str]:
     ] + [item["mutant"] for item in fields["faults"]["planted"] if not item["caught_by"]]
     caught, faults = count_caught_and_catchable_faults(fields)
     listed = f" Missed: {'; '.join(missed)}." if missed else ""
-    yield _escape_markdown(
-        f"{caught} of {faults} faults are caught ({fields['faults']['drawn']}).{listed}"
-    )
-    yield _escape_markdown(f"Seed {fields['seed']}, {fields['effort']}.")
+    return [
+        f"{caught} of {faults} faults are caught ({fields['faults']['drawn']}).{listed}",
+        f"Seed {fields['seed']}, {fields['effort']}.",
+    ]
 
 
 def unit_check_text(claim: Mapping[str, Any]) -> str:

@@ -1,13 +1,12 @@
 """Website of a collection of checked archives.
 
 A collection is a folder of archives, each with a file that stores the result of its check. The site
-lists claims by class of problems, counterexamples, errata, methods by suite, and sweeps.
+lists claims by class of problems, counterexamples, errata and sweeps.
 """
 
-import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,34 +16,22 @@ from pfbench.archive.page import (
     escape_html,
     fill_template,
     make_archive_page_files,
-    rows_of_claims,
-    rows_of_counterexamples,
-    rows_of_reproduced_errata,
+    result_tables,
 )
 from pfbench.base.errors import InputError
 from pfbench.base.files import as_storage_errors, atomic_write
-from pfbench.runs.storage.archive import PAGE, SPEC, Archive
+from pfbench.runs.storage.archive import PAGE, Archive
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.serialization import decode_json
 
-_FIELDS = (
-    *("sha256", "salt", "same", "runs", "new", "inside", "least_p", "verdicts", "faults", "text"),
-)
+_FIELDS = frozenset({"sha256", "salt", "runs", "new", "verdicts"})
+"""Fields of a stored result of a check that the site needs."""
+
 _ABOUT = (
     "A part of each archive was recomputed before it was listed. The share of its bound is the "
     "largest ratio of measured value to bound; a bound with ratio 1 cannot be improved. In each "
     "class of problems the claim with the largest ratio comes first."
 )
-_CLAIMS = "Claims"
-_COLUMNS = {
-    _CLAIMS: (
-        *("class of problems", "claim", "says", "method", "verdict", "share of its bound"),
-        *("units", "faults caught", "of"),
-    ),
-    "Counterexamples": ("counterexample to", "says", "measured > bound", "script", "of"),
-    "Reproduced errata": ("erratum", "conclusion", "as printed or read", "corrected", "of"),
-}
-"""Columns of the first tables of the site, by title, besides the last one, on the check."""
 
 
 @dataclass(frozen=True)
@@ -75,16 +62,15 @@ def read_record(path: Path, digest: str) -> Mapping[str, Any] | None:
         record = decode_json(_record_path(path).read_bytes())
     except (OSError, DamagedFileError):
         return None
-    is_complete = isinstance(record, dict) and record.keys() >= set(_FIELDS)
+    is_complete = isinstance(record, dict) and record.keys() >= _FIELDS
     return record if is_complete and record["sha256"] == digest else None
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
     """Write the result of an archive's check to a file next to the archive."""
-    text = json.dumps({name: record[name] for name in _FIELDS}, indent=1)
     target = _record_path(path)
     with as_storage_errors(str(target)), atomic_write(target) as file:
-        file.write(text.encode() + b"\n")
+        file.write(json.dumps(record, indent=1).encode() + b"\n")
 
 
 def _record_path(path: Path) -> Path:
@@ -106,12 +92,12 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
     with as_storage_errors(f"the site {output}"):
         for item in checked:
             _write_pages(item, output / item.archive.path.stem)
-            for title, row in _titles_and_rows(item.archive):
-                tables[title].append((row, item))
-        tables[_CLAIMS].sort(key=lambda pair: _class_and_share(pair[0]))
-        order = dict.fromkeys([*_COLUMNS, *sorted(tables.keys() - {"Sweeps"}), "Sweeps"])
-        rows = {title: [_html_row(*pair) for pair in tables[title]] for title in order}
-        body = [f"<p>{_ABOUT}</p>", *(_html_table(*pair) for pair in rows.items())]
+            for title, rows in result_tables(item.archive.manifest).items():
+                tables[title] += [(row, item) for row in rows]
+        tables["Claims"].sort(key=lambda pair: _class_and_share(pair[0]))
+        body = [f"<p>{_ABOUT}</p>"]
+        for title, pairs in tables.items():
+            body.append(_html_table(title, [_html_row(*pair) for pair in pairs]))
         _write(output, "index.html", _document("Leaderboard", body))
 
 
@@ -119,48 +105,23 @@ def _class_and_share(row: Row) -> tuple[str, float]:
     return row["class of problems"], -float(row["share of its bound"] or 0.0)
 
 
-def _titles_and_rows(archive: Archive) -> Iterator[tuple[str, Row]]:
-    """Yield the rows of an archive on the site, each with the title of its table."""
-    manifest = archive.manifest
-    if manifest["kind"] == "claim":
-        rows = (
-            rows_of_claims(manifest),
-            rows_of_counterexamples(manifest),
-            rows_of_reproduced_errata(manifest),
-        )
-        for (title, columns), part in zip(_COLUMNS.items(), rows, strict=True):
-            for row in ({"of": manifest["title"]} | row for row in part):
-                yield title, {name: row[name] for name in columns}
-    elif manifest["kind"] == "comparison":
-        digest = hashlib.sha256(archive.read(SPEC)).hexdigest()[:12]
-        row = {"method": manifest["method"], "rank": manifest["says"]}
-        yield f"Suite {manifest['suite']}, version {digest}", row
-    else:
-        yield "Sweeps", {"sweep": manifest["title"], "runs": str(manifest["planned"])}
-
-
 def _html_row(row: Row, item: CheckedArchive) -> Row:
-    """Return a row with links to the pages of its archive, and with the result of the check."""
-    cells = {name: escape_html(text) for name, text in row.items()}
-    linked, folder = "claim" if "claim" in row else next(iter(row)), item.archive.path.stem
-    cells[linked] = _link(f"{folder}/index.html", row[linked])
+    """Return a row with links to the files of its archive, and with the result of the check."""
+    cells, folder = {name: escape_html(text) for name, text in row.items()}, item.archive.path.stem
     if script := row.get("script"):
         cells["script"] = _link(f"{folder}/{script}", script)
-    return cells | {"checked": _describe_check(item.record)}
+    archive = _link(f"{folder}/index.html", item.archive.manifest["title"])
+    return cells | {"archive": archive, "checked": _describe_check(item.record)}
 
 
 def _write_pages(item: CheckedArchive, folder: Path) -> None:
-    """Write the page of an archive and, unless it is a comparison, its badge and scripts."""
-    archive, manifest = item.archive, item.archive.manifest
-    if manifest["kind"] == "comparison":  # to draw it again would import its code
-        page_files = {PAGE: archive.read(PAGE)}
-    else:
-        page_files = make_archive_page_files(manifest)
-        for name in page_files.keys() - {PAGE}:
-            _write(folder, name, page_files[name])
-    text = page_files[PAGE].decode(errors="replace")
-    displayed = "<br>".join(map(escape_html, text.splitlines()))
-    _write(folder, "index.html", _document(manifest["title"], [f"<pre>{displayed}</pre>"]))
+    """Write the page, the badge and the scripts of an archive."""
+    page_files = make_archive_page_files(item.archive.manifest)
+    displayed = "<br>".join(map(escape_html, page_files.pop(PAGE).decode().splitlines()))
+    title = item.archive.manifest["title"]
+    page_files["index.html"] = _document(title, [f"<pre>{displayed}</pre>"])
+    for name, content in page_files.items():
+        _write(folder, name, content)
 
 
 def _describe_check(record: Mapping[str, Any]) -> str:

@@ -34,10 +34,8 @@ _SECONDS = option("S", "Time limit of a check in seconds.", default=100.0)
 
 @app.command()
 def make(
-    subject: str = argument("WHAT", "A SPEC.toml, FILE.py with claims, or METHOD.", default=...),
+    subject: str = argument("WHAT", "A SPEC.toml, or FILE.py with claims.", default=...),
     output: Path = option("FILE", "The archive to write.", "--output", "-o", default=...),
-    suite: str | None = option("SUITE", "Compare METHOD on this suite."),
-    price: str | None = option("PRICE", "With --suite: cost weights, as in sfo=1,lo=20."),
     full: bool = flag("For claims: test with full effort.", "--full"),
     faults: int | None = option("N", "For claims: maximum number of faults per method (20)."),
     seed: int = option("N", "For claims: seed of all random streams.", default=0),
@@ -46,7 +44,7 @@ def make(
     scheduler: str | None = options.SCHEDULER,
     as_json: bool = options.AS_JSON,
 ) -> None:
-    """Write a sweep, a comparison or claims to one archive.
+    """Write a sweep or claims to one archive.
 
     An archive has every run, the user-defined modules with the files that they read, the digests
     of problems and data, and the versions. An archive of claims also has verdicts, errata and
@@ -58,20 +56,14 @@ def make(
 
     options.check_engine_options(jobs, scheduler)
     check_writable(output, f"--output {output}", error=StorageError)
-    if suite is None and price is not None:
-        raise InputError("--price applies only to a comparison: name a suite with --suite.")
-    if subject.endswith(".toml") or suite is not None:
+    if subject.endswith(".toml"):
         if full or faults is not None or seed:
             raise InputError(
                 "--full, --faults and --seed apply only to claims: leave out these options."
             )
-        spec = load_spec(Path(subject)) if suite is None else None
+        spec = load_spec(Path(subject))
         with closing(options.make_engine(jobs, scheduler)) as engine:
-            writer = _writer(output, store, engine)
-            if spec is not None:
-                _make_sweep(writer, spec, engine, as_json=as_json)
-            elif suite is not None:
-                _make_comparison(writer, subject, suite, price, engine, as_json=as_json)
+            _make_sweep(_writer(output, store, engine), spec, engine, as_json=as_json)
         return
     from pfbench.base.checks import check_integer
     from pfbench.cli.verification_job import open_job
@@ -79,7 +71,7 @@ def make(
     if not is_user_defined(subject):
         raise InputError(
             f"{subject} must be a SPEC.toml, FILE.py, FILE.py:NAME or MODULE:NAME: write "
-            "pfbench.claims.KEY:PAPER for a paper of pfbench, and add --suite for a comparison."
+            "pfbench.claims.KEY:PAPER for a paper of pfbench."
         )
     limit = FAULTS if faults is None else check_integer("--faults", faults, minimum=0)
     target = terminal.STANDARD_OUTPUT if as_json else None
@@ -106,31 +98,6 @@ def _make_sweep(writer: "ArchiveWriter", spec: "Spec", engine: Any, *, as_json: 
     manifest = writer.write_sweep(spec, [*outcomes, *searched])
     _show_made(writer, manifest, as_json=as_json)
     terminal.exit_if_failed(outcomes, ", archived as failed")
-
-
-def _make_comparison(
-    writer: "ArchiveWriter",
-    method: str,
-    suite: str,
-    price: str | None,
-    engine: Any,
-    *,
-    as_json: bool,
-) -> None:
-    from pfbench.cli.compare import compare_on_suite, load_suite
-    from pfbench.cli.report_sources import RunExecution
-    from pfbench.runs.planning.name_resolution import unquote_selector
-    from pfbench.runs.planning.suite import add_candidate
-
-    spec, path = load_suite(suite, None, price)
-    method = unquote_selector("algorithm", method)
-    terminal.announce_imports([method])
-    candidate = add_candidate(spec, method)
-    execution = RunExecution(writer.store, engine, quiet=as_json)
-    compared = compare_on_suite(spec, method, candidate, path, execution)
-    manifest = writer.write_comparison(spec, method, price or "", compared)
-    _show_made(writer, manifest, as_json=as_json)
-    terminal.exit_if_failed(compared.candidate_outcomes, ", archived as failed")
 
 
 def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -> None:
@@ -279,17 +246,13 @@ def check_archive(
     from pfbench.archive.check import describe_denied_rights
     from pfbench.archive.checker import check_archive as checked
     from pfbench.base.checks import check_real
-    from pfbench.cli.catalogue import suite_spec_paths
 
     check_real("--seconds", seconds, above=0.0)
     salt, engine = salt or secrets.token_hex(8), options.make_untrusted_engine(jobs)
     confinement = describe_denied_rights(engine)
     if not quiet:
         terminal.print_note(f"running the code of {archive.path} in processes with {confinement}")
-    suite = suite_spec_paths().get(archive.manifest.get("suite", ""))
-    outcome = checked(
-        archive, engine, salt=salt, seconds=seconds, external_files_folder=files, suite_path=suite
-    )
+    outcome = checked(archive, engine, salt=salt, seconds=seconds, external_files_folder=files)
     for text in outcome.notes:
         terminal.print_error(end_sentence(text))
     same, p_value = outcome.is_same_environment, outcome.min_p_value

@@ -1,10 +1,10 @@
 """Format of archives: a zip file with a manifest, opened as untrusted data.
 
-``archive.json`` names the kind (a sweep, a comparison or a claim), the results, and the hash of
-every other file. ``store.sqlite`` has the runs, ``spec.toml`` the spec of a sweep or a suite, and
-``lock.txt`` the versions. ``code/`` has the author's modules with the files that they read.
-``counterexample-*.py`` are scripts that show counterexamples to claims. ``page.md`` and
-``badge.svg`` are for readers. Opening an archive imports nothing from it.
+``archive.json`` names the kind (a sweep or a claim), the results, and the hash of every other file.
+``store.sqlite`` has the runs, ``spec.toml`` the spec of a sweep, and ``lock.txt`` the versions.
+``code/`` has the author's modules with the files that they read. ``counterexample-*.py`` are
+scripts that show counterexamples to claims. ``page.md`` and ``badge.svg`` are for readers. Opening
+an archive imports nothing from it.
 """
 
 import hashlib
