@@ -5,7 +5,6 @@ import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from pfbench.archive import claim_tasks
@@ -13,7 +12,6 @@ from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, plan_o
 from pfbench.archive.page import describe_violation, make_archive_page_files
 from pfbench.archive.reruns import TOLERANCE
 from pfbench.archive.unpacking import (
-    link_external_files,
     list_changed_data,
     list_changed_versions,
     read_runs,
@@ -36,9 +34,7 @@ _STATEMENTS = "statements"
 """Subject of the tasks that return what archived code states about itself."""
 
 
-def check_archive(
-    archive: Archive, engine: Engine, *, salt: str, seconds: float, external_files_folder: Path
-) -> CheckOutcome:
+def check_archive(archive: Archive, engine: Engine, *, salt: str, seconds: float) -> CheckOutcome:
     """Check an archive by recomputing part of it; only confined processes import archived code.
 
     Parameters
@@ -49,20 +45,18 @@ def check_archive(
         Text that, with the archive's hash, determines what is recomputed first.
     seconds
         Time limit in seconds.
-    external_files_folder
-        Folder with the files that the archive names but does not contain.
 
     Raises
     ------
     InputError
-        If the archive is incomplete, or names files that are not here.
+        If the archive is incomplete.
     """
     manifest = archive.manifest
     if damaged := archive.find_damaged():
         texts = [f"{name} does not match its hash: it was changed" for name in damaged]
         return CheckOutcome(deviations=texts)
     current = dict(engine.environment())
-    versions = list_changed_versions(manifest["lock"])
+    versions = list_changed_versions(manifest)
     notes = [f"{name}: {change}" for name, change in versions.items()]
     blas = ", ".join({environment.get("blas", "") for environment in manifest["environments"]})
     rng = random.Random(f"{archive.sha256} {salt}")
@@ -70,7 +64,6 @@ def check_archive(
     with unpack_archive(archive) as folder, kernels as loaded_kernels:
         if loaded_kernels:
             notes.append(f"OpenBLAS uses the kernels {loaded_kernels}, as on the author's machine")
-        link_external_files(archive, folder, external_files_folder)
         stored_runs = read_runs(folder)
         check = Check(manifest, folder, engine, rng, not versions, seconds)
         try:
@@ -221,7 +214,7 @@ class _ClaimsTasks:
             outcome.add_deviation(f"{title} is not one: {new['reason'].rstrip('.')}")
             return
         left_out = {"ratio", "measured", "e_value", "runs"} if new["e_value"] else set()
-        is_same_pfbench = self.fields["lock"]["pfbench"]["content"] == source_digest()
+        is_same_pfbench = self.fields["source"] == source_digest()
         left_out |= set() if is_same_pfbench else {"script", "script_ratio", "reason"}
         if not self.record_difference(title, old, new, (old.keys() | new.keys()) - left_out):
             script = "" if is_same_pfbench else "; its script is of another version of pfbench"

@@ -102,14 +102,14 @@ def _describe_claim(claim: Claim) -> dict[str, Any]:
     }
 
 
-def start_claims_and_list_files(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
+def start_claims_and_list_files(theorem: str) -> tuple[dict[str, Any], set[str]]:
     """Return results of building and starting the runs of claims, and the files that they declare.
 
     The results are strings by claim and instance, which must be the same in another folder.
     """
     described = describe_claims(theorem, 0)
     statement = {f"claim {claim['name']}": claim for claim in described["claims"]}
-    files: dict[str, tuple[str, str]] = {}
+    files: set[str] = set()
     for claim in load_claims(theorem).claims:
         for instance in claim.instances:
             problem = instance.example()

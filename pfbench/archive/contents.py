@@ -30,8 +30,8 @@ LIMIT = 600.0
 
 _PACKAGE = str(Path(__file__).parents[1])
 
-Probe = Callable[[Any], tuple[dict[str, Any], dict[str, tuple[str, str]]]]
-"""Function that runs code which reads files; returns results and declared files."""
+Probe = Callable[[Any], tuple[dict[str, Any], set[str]]]
+"""Function that runs code which reads files; returns results, and paths of declared files."""
 
 
 @dataclass(frozen=True)
@@ -44,19 +44,13 @@ class ArchiveContents:
         Content of the files to be archived, by name in the archive.
     reads
         sha256 of all files that the code reads, by name below `CODE`.
-    origins
-        Declared source of each read file that is not archived, e.g. a URL, by name below `CODE`.
     data
         sha256 of the files of the built-in data sets that the code reads, by data set.
-    statement
-        Results of the probe.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict)
     reads: Mapping[str, str] = field(default_factory=dict)
-    origins: Mapping[str, str] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
-    statement: Mapping[str, Any] = field(default_factory=dict)
 
 
 def collect_contents(
@@ -91,31 +85,26 @@ def collect_contents(
         files[f"{CODE}{'/'.join(parts)}{last}"] = Path(path).read_bytes()
         roots.add(str(Path(os.path.abspath(path)).parents[len(parts) - (not package)]))
     statement, declared, opened = _run_probe(probe, argument)
-    files_by_name, origins, data = _collect_files_origins_and_data_sets(opened, declared, roots)
+    opened += [(path, path) for path in declared]
+    files_by_name, data = _collect_files_and_data_sets(opened, roots)
     for name, file in files_by_name.items():
-        if name in origins:
-            continue
         if (size := file.stat().st_size) > MOST_OF_FILE:
             raise InputError(
-                f"{file} has {size:,} bytes, more than {MOST_OF_FILE:,}: in the class that reads "
-                f'the file, name its source, as in files = {{"{name}": "https://..."}}.'
+                f"{file} has {size:,} bytes, more than {MOST_OF_FILE:,}: read a smaller file."
             )
         files[f"{CODE}{name}"] = file.read_bytes()
     reads = {name: file_digest(file) for name, file in files_by_name.items()}
-    if not (files or reads):
-        return ArchiveContents(data=data, statement=statement)
+    if not files:
+        return ArchiveContents(data=data)
     with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
         folder = Path(temporary).resolve()
         for name, content in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
-        for name in origins:
-            (folder / CODE / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / CODE / name).symlink_to(files_by_name[name].resolve())
         _check_archive_alone_suffices(
             statement, _run_probe(probe, elsewhere, folder / CODE), folder
         )
-    return ArchiveContents(files, reads, origins, data, statement)
+    return ArchiveContents(files, reads, data)
 
 
 def _run_probe(probe: Probe, argument: Any, code: Path | None = None) -> Any:
@@ -141,18 +130,23 @@ def _probe_in_folder(probe: Probe, argument: Any, code: str | None) -> Any:
     return statement, declared, list(watch.opened)
 
 
-def _collect_files_origins_and_data_sets(
-    opened: Iterable[tuple[str, str]], declared: Mapping[str, tuple[str, str]], roots: Iterable[str]
-) -> tuple[dict[str, Path], dict[str, str], dict[str, str]]:
-    """Return three dicts on the files that code reads: their paths, origins, and data set digests.
+def _collect_files_and_data_sets(
+    opened: Iterable[tuple[str, str]], roots: Iterable[str]
+) -> tuple[dict[str, Path], dict[str, str]]:
+    """Return two dicts on the files that code reads: paths, and digests of built-in data sets.
 
-    Files and origins are by the name of the file in the archive; digests are by the name of the
-    data set.
+    The paths are by the name of the file in the archive; the digests are by the name of the data
+    set.
+
+    Parameters
+    ----------
+    opened
+        Path of each file as the code writes it, and its absolute path.
     """
     sets = _data_set_names_by_file()
     files_by_name: dict[str, Path] = {}
-    origins, data = {}, {}
-    for text, full in (*opened, *((path, path) for path in declared)):
+    data = {}
+    for text, full in opened:
         if full in sets:
             data[sets[full]] = file_digest(Path(full))
             continue
@@ -170,9 +164,7 @@ def _collect_files_origins_and_data_sets(
             raise InputError(
                 f"{full} and {files_by_name[name]} would both be {name} in the archive: rename one."
             )
-        if origin := declared.get(full, ("", ""))[1]:
-            origins[name] = origin
-    return files_by_name, origins, data
+    return files_by_name, data
 
 
 def archive_path(
@@ -197,34 +189,26 @@ def archive_path(
     return None
 
 
-def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
-    """Return a dict from each declared file's absolute path to its stated path and its origin.
+def collect_declared_files(*things: Any) -> set[str]:
+    """Return the absolute paths of the files that objects declare.
 
-    The attribute `files` of an object is a collection of paths relative to the folder of its
-    module, or a dict from these paths to origins. A file with an origin is not archived, only its
-    digest.
+    The attribute `files` of an object lists paths relative to the folder of its module.
 
     Raises
     ------
     InputError
-        If `files` is neither a collection of paths nor a mapping.
+        If `files` is not a collection of paths.
     """
-    declared_files = {}
+    declared_files = set[str]()
     for component in things:
         module = sys.modules.get(type(component).__module__)
         files = getattr(component, "files", None)
         if not files or module is None or is_pfbench_module(module.__name__):
             continue
-        origins = files if isinstance(files, Mapping) else dict.fromkeys(files, "")
-        texts = [*origins, *origins.values()]
-        if isinstance(files, str) or not all(isinstance(text, str) for text in texts):
-            raise InputError(
-                f"{type(component).__name__}.files must be a list of paths, or a dict from paths "
-                "to the sources of the files."
-            )
+        if isinstance(files, str) or not all(isinstance(path, str) for path in files):
+            raise InputError(f"{type(component).__name__}.files must be a list of paths.")
         folder = os.path.dirname(os.path.abspath(str(module.__file__)))
-        for path, origin in origins.items():
-            declared_files[os.path.abspath(os.path.join(folder, path))] = (path, origin)
+        declared_files.update(os.path.abspath(os.path.join(folder, path)) for path in files)
     return declared_files
 
 

@@ -12,7 +12,7 @@ from pfbench.archive.claim_tasks import as_module_reference, start_claims_and_li
 from pfbench.archive.contents import ArchiveContents, collect_contents, collect_declared_files
 from pfbench.archive.page import make_archive_page_files
 from pfbench.archive.reruns import replace_files_by_modules, values_like_file_names
-from pfbench.archive.unpacking import collect_loaded_distributions, format_requirements
+from pfbench.archive.unpacking import loaded_versions, source_digest
 from pfbench.base.files import as_storage_errors
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.status import Status
@@ -117,7 +117,7 @@ class ArchiveWriter:
         for entry in entries:
             if dict(entry.environment) not in environments:
                 environments.append(dict(entry.environment))
-        versions = collect_loaded_distributions()
+        versions = loaded_versions()
         problems = {
             replace_file_by_module(plan.problem): resolve(plan).built_problem.digest
             for plan in {plan.problem: plan for plan in plans}.values()
@@ -132,7 +132,7 @@ class ArchiveWriter:
             "problems": problems,
             "data": {**_data_digests(plans), **contents.data},
             "reads": dict(contents.reads),
-            "origins": dict(contents.origins),
+            "source": source_digest(),
             "lock": versions,
         }
         inside = {
@@ -140,7 +140,7 @@ class ArchiveWriter:
             **contents.files,
             **make_archive_page_files(manifest),
             RUNS: self._copy_store([entry.key for entry in entries]),
-            LOCK: format_requirements(versions),
+            LOCK: "".join(f"{name}=={version}\n" for name, version in versions.items()).encode(),
         }
         with as_storage_errors(f"the archive {self.path}"):
             write_archive(self.path, inside, manifest)
@@ -187,15 +187,13 @@ def collect_code_of_runs(plans: Sequence[PlannedRun]) -> ArchiveContents:
     return collect_contents(map(module_name, names), _start_runs_and_list_files, chosen, elsewhere)
 
 
-def _start_runs_and_list_files(
-    plans: Sequence[PlannedRun],
-) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
+def _start_runs_and_list_files(plans: Sequence[PlannedRun]) -> tuple[dict[str, Any], set[str]]:
     """Build the problems of runs and start each run; return results and declared files.
 
     If user-defined code raises, the result of its run has the reason.
     """
     statement: dict[str, Any] = {}
-    files: dict[str, tuple[str, str]] = {}
+    files: set[str] = set()
     for plan in plans:
         resolved = resolve(plan)
         built = resolved.built_problem

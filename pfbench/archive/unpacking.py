@@ -1,8 +1,4 @@
-"""Unpacking of an archive into a folder, and the versions, files and data that it requires.
-
-A package's hash is computed from the package's own record of its files. So a wheel has one hash,
-whatever program installed it. The hash of pfbench is that of its source files.
-"""
+"""Unpacking of an archive into a folder, and the versions and data that it requires."""
 
 import hashlib
 import sys
@@ -10,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.machinery import PathFinder
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
-from importlib.metadata import packages_distributions as distributions
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from sys import path as import_path
 from sys import stdlib_module_names
@@ -24,6 +19,7 @@ from pfbench.problems.data.cache import file_digest
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.management import status
 from pfbench.runs.storage.archive import CODE, Archive
+from pfbench.runs.storage.content_keys import library_version
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.serialization import StoredRun, decode
 from pfbench.runs.storage.store import Store
@@ -85,30 +81,6 @@ def read_runs(folder: Path) -> list[StoredRun]:
     return entries
 
 
-def link_external_files(archive: Archive, folder: Path, source_folder: Path) -> None:
-    """Link the files that an archive names but lacks from `source_folder` into its folder.
-
-    Raises
-    ------
-    InputError
-        If a file is not in the folder, or differs from the author's.
-    """
-    manifest = archive.manifest
-    for name, origin in manifest["origins"].items():
-        paths = (source_folder / name, source_folder / Path(name).name)
-        path = next((path.resolve() for path in paths if path.is_file()), None)
-        if path is None or file_digest(path) != manifest["reads"][name]:
-            fault = "is not" if path is None else "differs from the author's"
-            raise InputError(
-                f"{archive.path} needs the file {name}, which {fault} in {source_folder}: get it "
-                f"from {origin}."
-            )
-        inside = folder / CODE / name
-        if not inside.exists():
-            inside.parent.mkdir(parents=True, exist_ok=True)
-            inside.symlink_to(path)
-
-
 def list_changed_data(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return the data sets of an archive that this machine lacks or has in another version."""
     changed = {}
@@ -144,38 +116,20 @@ def refuse_module_name_clashes(modules: Sequence[str]) -> None:
             )
 
 
-_INSTALLERS = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json")
 _PACKAGE = Path(__file__).parents[1]
-_OWN = _PACKAGE.name
 
 
-def collect_loaded_distributions() -> dict[str, dict[str, str]]:
-    """Return a dict from each distribution loaded in this process to its version and hash."""
+def loaded_versions() -> dict[str, str]:
+    """Return a dict from each distribution loaded in this process to its version."""
     loaded = {name.partition(".")[0] for name in list(sys.modules)}
-    packages = distributions()
-    names = sorted({name for top in loaded & packages.keys() for name in packages[top]} | {_OWN})
-    records = {name: _distribution_record(name) for name in names}
-    return {name: record for name, record in records.items() if record}
+    packages = packages_distributions()
+    names = {name for top in loaded & packages.keys() for name in packages[top]}
+    return {name: _version(name) for name in sorted({*names, _PACKAGE.name})}
 
 
-def _distribution_record(name: str) -> dict[str, str]:
-    if name == _OWN:
-        return {"version": str(sys.modules[_OWN].__version__), "content": source_digest()}
-    try:
-        existing = distribution(name)
-    except PackageNotFoundError:
-        return {}
-    return {"version": existing.version, "content": _digest_distribution_files(existing)}
-
-
-def _digest_distribution_files(distribution: Distribution) -> str:
-    """Return the hash of a distribution's files; empty if its metadata lists no hashed files."""
-    rows = sorted(
-        f"{path.as_posix()} {path.hash.mode}={path.hash.value}"
-        for path in distribution.files or ()
-        if path.hash and ".." not in path.parts and path.name not in _INSTALLERS
-    )
-    return hashlib.sha256("\n".join(rows).encode()).hexdigest() if rows else ""
+def _version(name: str) -> str:
+    is_pfbench = name == _PACKAGE.name  # whose metadata a checkout lacks
+    return str(sys.modules[name].__version__) if is_pfbench else library_version(name)
 
 
 @cache
@@ -187,23 +141,13 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-def format_requirements(versions: Mapping[str, Mapping[str, str]]) -> bytes:
-    """Return locked versions as a requirements file for pip, with the hashes in comments."""
-    lines = ["# pip install -r lock.txt; `content` is the hash of the installed files."]
-    for name, version in versions.items():
-        lines.append(f"{name}=={version['version']}  # content {version['content'] or 'unknown'}")
-    return "\n".join([*lines, ""]).encode()
-
-
-def list_changed_versions(versions: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def list_changed_versions(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return the packages that differ from their locked versions, each with a description."""
-    changed = {}
-    for name, version in versions.items():
-        record = _distribution_record(name)
-        if not record:
-            changed[name] = f"{version['version']}, not installed here"
-        elif record["version"] != version["version"]:
-            changed[name] = f"{version['version']}, here {record['version']}"
-        elif record["content"] != version["content"]:
-            changed[name] = f"{version['version']}, here with other files"
+    changed = {
+        name: f"{version}, here {current}"
+        for name, version in manifest["lock"].items()
+        if (current := _version(name)) != version
+    }
+    if manifest["source"] != source_digest():
+        changed.setdefault(_PACKAGE.name, f"{manifest['pfbench']}, here with other files")
     return changed

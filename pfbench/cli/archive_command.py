@@ -156,8 +156,7 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
 def _show_made(writer: "ArchiveWriter", manifest: Mapping[str, Any], *, as_json: bool) -> None:
     from pfbench.archive.page import badge_phrases
 
-    origins, size = manifest["origins"], writer.path.stat().st_size
-    named = [f"{n} (not archived: {origins[n]})" if n in origins else n for n in manifest["reads"]]
+    size = writer.path.stat().st_size
     says, modules = " · ".join(badge_phrases(manifest)), manifest["user_modules"]
     facts = [
         Fact("archive", str(writer.path), "archive"),
@@ -168,7 +167,7 @@ def _show_made(writer: "ArchiveWriter", manifest: Mapping[str, Any], *, as_json:
         Fact("problems", manifest["problems"], "problems", str(len(manifest["problems"]))),
         Fact("data", manifest["data"], "data sets", ", ".join(manifest["data"]) or "none"),
         Fact("user_modules", modules, "user-defined", ", ".join(modules) or "none"),
-        Fact("reads", manifest["reads"], "files read", ", ".join(named) or "none"),
+        Fact("reads", manifest["reads"], "files read", ", ".join(manifest["reads"]) or "none"),
     ]
     show_facts(facts, as_json=as_json)
 
@@ -184,9 +183,6 @@ def check(
     ),
     salt: str | None = option("TEXT", "Text that sets the order of the re-runs (default: random)."),
     seconds: float = _SECONDS,
-    files: Path | None = option(
-        "DIR", "Folder of files that the code needs and the archive lacks."
-    ),
     jobs: int | None = options.JOBS,
     as_json: bool = options.AS_JSON,
 ) -> None:
@@ -205,7 +201,7 @@ def check(
     archive = open_archive(path)
     if theorem is not None:
         _check_theorem_is_archived(archive, theorem)
-    facts = check_archive(archive, salt, seconds, jobs, files or Path(), quiet=as_json)
+    facts = check_archive(archive, salt, seconds, jobs, quiet=as_json)
     record = fact_values(facts)
     for text in (*record["off"], *(f"not checked: {t}" for t in record["unreached"])):
         terminal.print_error(end_sentence(text))
@@ -234,13 +230,7 @@ def _check_theorem_is_archived(archive: "Archive", theorem: str) -> None:
 
 
 def check_archive(
-    archive: "Archive",
-    salt: str | None,
-    seconds: float,
-    jobs: int | None,
-    files: Path,
-    *,
-    quiet: bool,
+    archive: "Archive", salt: str | None, seconds: float, jobs: int | None, *, quiet: bool
 ) -> list[Fact]:
     """Check an archive by recomputing a part of it, and return the results."""
     from pfbench.archive.check import describe_denied_rights
@@ -252,7 +242,7 @@ def check_archive(
     confinement = describe_denied_rights(engine)
     if not quiet:
         terminal.print_note(f"running the code of {archive.path} in processes with {confinement}")
-    outcome = checked(archive, engine, salt=salt, seconds=seconds, external_files_folder=files)
+    outcome = checked(archive, engine, salt=salt, seconds=seconds)
     for text in outcome.notes:
         terminal.print_error(end_sentence(text))
     same, p_value = outcome.is_same_environment, outcome.min_p_value
@@ -360,7 +350,7 @@ def collect(
         archive = open_archive(path)
         record = None if again else read_record(path, archive.sha256)
         if record is None:
-            facts = check_archive(archive, None, seconds, jobs, folder, quiet=False)
+            facts = check_archive(archive, None, seconds, jobs, quiet=False)
             record = fact_values(facts)
             for text in (*record["off"], *record["unreached"]):
                 terminal.print_error(f"{path.name}: {end_sentence(text)}")

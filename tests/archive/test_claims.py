@@ -40,7 +40,7 @@ def test_it_holds_all_that_it_should(archive):
     assert about["title"] == "lazy-falls; lazy-count"
     assert [one["name"] for one in about["claims"]] == ["lazy-falls", "lazy-count"]
     assert about["claims"][0]["homogeneous"] is True
-    assert about["lock"]["pfbench"]["content"] == source_digest()
+    assert about["source"] == source_digest()
     assert [one["verdict"] for one in about["verdicts"]] == ["attained", "holds"]
     count = about["verdicts"][1]
     assert count["measured"]["sfo"] == 40.0 == count["claimed"][": sfo"]

@@ -73,7 +73,7 @@ def library_version(library: str) -> str:
     """Return the version of an installed library, or "absent" if it has no metadata."""
     try:
         return version(library)
-    except PackageNotFoundError:  # it has no metadata, as in a bundle
+    except (PackageNotFoundError, ValueError):  # no metadata, as in a bundle, or no name
         return "absent"
 
 

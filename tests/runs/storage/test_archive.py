@@ -18,7 +18,8 @@ ABOUT = {
     "planned": 1,
     "user_modules": ["mine"],
     "environments": [{"python": "3.12"}],
-    **{key: {} for key in ("problems", "data", "reads", "origins", "lock")},
+    "source": "0",
+    **{key: {} for key in ("problems", "data", "reads", "lock")},
 }
 MANIFEST_FIELDS = {"schema": SCHEMA, **ABOUT}
 SPEC = b'problems = "p"\n'
