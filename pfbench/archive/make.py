@@ -12,7 +12,7 @@ from pfbench.archive.claim_tasks import as_module_reference, start_claims_and_li
 from pfbench.archive.contents import ArchiveContents, collect_contents, collect_declared_files
 from pfbench.archive.page import make_archive_page_files
 from pfbench.archive.reruns import replace_files_by_modules, values_like_file_names
-from pfbench.archive.unpacking import loaded_versions, source_digest
+from pfbench.archive.unpacking import distribution_versions, source_digest
 from pfbench.base.files import as_storage_errors
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.status import Status
@@ -117,7 +117,7 @@ class ArchiveWriter:
         for entry in entries:
             if dict(entry.environment) not in environments:
                 environments.append(dict(entry.environment))
-        versions = loaded_versions()
+        versions = distribution_versions()
         problems = {
             replace_file_by_module(plan.problem): resolve(plan).built_problem.digest
             for plan in {plan.problem: plan for plan in plans}.values()

@@ -119,7 +119,7 @@ def refuse_module_name_clashes(modules: Sequence[str]) -> None:
 _PACKAGE = Path(__file__).parents[1]
 
 
-def loaded_versions() -> dict[str, str]:
+def distribution_versions() -> dict[str, str]:
     """Return a dict from each distribution loaded in this process to its version."""
     loaded = {name.partition(".")[0] for name in list(sys.modules)}
     packages = packages_distributions()
