@@ -240,7 +240,6 @@ def export(
     algorithm: str | None = ALGORITHM,
     status: str | None = STATUS,
     raw: bool = flag("Do not quote CSV texts that a spreadsheet would evaluate.", "--raw"),
-    spec: Path | None = option("SPEC.toml", "Export only runs of this spec, with its labels."),
 ) -> None:
     """Write stored runs as tables.
 
@@ -248,17 +247,13 @@ def export(
     gets a leading quote.
     """
     from pfbench.base.checks import check_choice
-    from pfbench.runs.planning.spec import load_spec
-    from pfbench.runs.storage.export import FORMATS, run_names
+    from pfbench.runs.storage.export import FORMATS
     from pfbench.runs.storage.export import export as write
 
     check_choice("format", form, FORMATS)
     opened = _open_store(folder)
-    names = {} if spec is None else run_names(load_spec(spec))
     listing, rows = _select_rows(opened, "run", problem, algorithm, status, columns=_SHOWN_COLUMNS)
-    if spec is not None:
-        rows = [row for row in rows if (row.problem, row.algorithm, row.seed) in names]
-    files, left_out = write(opened, rows, form, output, names, raw=raw)
+    files, left_out = write(opened, rows, form, output, raw=raw)
     number = len(rows) - sum(left_out.values())
     print_parts(f"{format_plural(number, 'run')} in {format_plural(len(files), 'file')}: {output}")
     for reason, many in left_out.items():

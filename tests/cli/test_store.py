@@ -147,18 +147,6 @@ def test_merge(pfbench, store, folder, conforms):
     assert Store(folder / "new").get(key_of("late")).run.iterations == 99
 
 
-def test_export_of_what_a_spec_plans(pfbench, store, folder):
-    (folder / "mine.toml").write_text(
-        f'problems = "{RECOVERY}"\n[algorithms]\nMine = "{SVRG}"\n', encoding="utf-8"
-    )
-    outcome = pfbench("store", "export", "csv-wide", "-o", "out", "--spec", "mine.toml")
-    assert outcome.status == 0, outcome.err
-    lines = (folder / "out" / "runs.csv").read_text().splitlines()
-    assert ",mine,,Mine,," in lines[1]
-    lacking = pfbench("store", "export", "csv-wide", "-o", "x", "--spec", "none.toml")
-    assert "none.toml" in lacking.refusal
-
-
 def test_export(pfbench, store, folder):
     outcome = pfbench("store", "export", "csv-long", "-o", "out", "--algorithm", "frank-wolfe")
     assert outcome.out == "2 runs in 2 files: out\n"

@@ -1,39 +1,34 @@
 """Export of stored runs as CSV tables, or as the results file of benchopt.
 
 A table has a column for each measure of any run. The runs are read one at a time, and a second time
-if a run has a column that another run of its algorithm and problem lacks. The store is not changed.
+if a run has a column that the first run lacks. The store is not changed.
 """
 
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
-from itertools import chain, product
-from operator import attrgetter, mul
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-
-import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_spreadsheet
 from pfbench.base.files import as_storage_errors, require_pyarrow
-from pfbench.base.selectors import Selector, replace_file_by_module
+from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import TRACE_COLUMNS
-from pfbench.runs.planning.plan import PlannedRun, portable_identity
-from pfbench.runs.planning.study import LabelledSelector, Spec, Study
-from pfbench.runs.planning.tune import StudySetting
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.entry_list import Row
 from pfbench.runs.storage.serialization import INTEGERS, StoredTrace, decode_metadata, split_words
 from pfbench.runs.storage.store import Store
 
 RUN_COLUMNS = (
-    *("key", "sweep", "setting", "label", "targets", "problem", "algorithm", "parameters"),
+    *("key", "targets", "problem", "algorithm", "parameters"),
     *("schedule", "unmet", "seed", "status", "stop_reason", "iterations", *COUNTED),
     *("seconds", "oracle_seconds", "failure_probability", "environment"),
 )
@@ -45,62 +40,6 @@ _QUOTED = re.compile(r'[",\r\n]')
 _NO_COUNTS = dict.fromkeys(COUNTED, 0)
 _BENCHOPT = {"iteration": "stop_val", "seconds": "time", "objective": "objective_value"}
 _BENCHOPT |= {name: f"count_{name}" for name in COUNTED}
-
-
-Planned = tuple[str, str, int]
-"""Key of a stored run in a spec: its problem, algorithm and seed."""
-
-RunNaming = Mapping[str, str]
-"""Cells of a run, by column: spec, title of the setting, label of the algorithm, and targets as
-texts MEASURE=NUMBER, the hardest last."""
-
-
-def run_names(spec: Spec) -> Mapping[Planned, RunNaming]:
-    """Return a dict from each run of a spec to its sweep, setting, label and targets, for export.
-
-    Equal runs share the naming of the first one. The result of tuning is not known here. A method
-    at any point of its grid therefore counts as tuned on the seeds of the study, and as a trial on
-    those of the search.
-    """
-    names: dict[Planned, RunNaming] = {}
-    for study in spec.studies:
-        targets = ", ".join(f"{stop.measure}={stop.target!r}" for stop in study.targets)
-        for setting, label, plan in _iterate_labelled_runs(study):
-            naming = {"sweep": spec.name, "setting": setting.title, "label": label}
-            names.setdefault(portable_identity(plan), naming | {"targets": targets})
-    return names
-
-
-def _iterate_labelled_runs(study: Study) -> Iterator[tuple[StudySetting, str, PlannedRun]]:
-    """Yield all runs that a study may have, with their settings and labels."""
-    parts = product(study.settings, study.problems, study.algorithms)
-    for setting, problem, algorithm in parts:
-        for plan in study.all_target_plans(problem, algorithm, setting):
-            yield setting, algorithm.label, plan
-    for problem, method, setting in study.iterate_tuned_methods():
-        tuned = LabelledSelector(method.tuned_label, method.selector)
-        for point, searched in study.iterate_trials(problem, method, setting):
-            other_setting = replace(setting, values={**setting.values, **point})
-            for plan in study.all_target_plans(problem, tuned, other_setting):
-                yield setting, tuned.label, plan
-            for plan in searched:
-                yield setting, f"{method.label}, search", plan
-
-
-def _find_naming(
-    run: Mapping[str, Any], notes: Any, names: Mapping[Planned, RunNaming]
-) -> RunNaming:
-    """Return sweep, setting, label and targets of a stored run; empty where they are unknown."""
-    if names:
-        problem, algorithm = map(replace_file_by_module, (run["problem"], run["algorithm"]))
-        if (naming := names.get((problem, algorithm, run["seed"]))) is not None:
-            return naming
-    match notes.get("plan", {}).get("stop"):
-        case [str() as measure, int() | float() as target]:
-            targets = f"{measure}={target!r}"
-        case _:
-            targets = ""
-    return {"sweep": "", "setting": "", "label": "", "targets": targets}
 
 
 # --- exporters -----------------------------------------------------------------------------------
@@ -120,8 +59,6 @@ class Export:
         The store, and the listed columns of the runs to be exported, in the order of the files.
     folder
         An empty folder.
-    names
-        Names of the runs in a spec; see `run_names`.
     raw
         Whether CSV texts are unquoted, although a spreadsheet would evaluate some.
     omitted
@@ -131,7 +68,6 @@ class Export:
     store: Store
     rows: Sequence[Row]
     folder: Path
-    names: Mapping[Planned, RunNaming]
     raw: bool
     omitted: dict[str, str] = field(default_factory=dict)
 
@@ -155,10 +91,10 @@ class Export:
             else:
                 yield row.key, meta, trace
 
-    def sample(self) -> Iterator[tuple[str, Mapping[str, Any], StoredTrace]]:
-        """Yield one run of each algorithm on each problem, which usually have all columns."""
-        rows = {(row.algorithm, row.problem): row for row in self.rows}
-        return replace(self, rows=[*rows.values()]).runs()
+    def columns_of_first_run(self) -> tuple[Mapping[str, Any], Sequence[str]]:
+        """Return the final measures and the columns of the trace of the first run."""
+        first = next(self.runs(), None)
+        return ({}, TRACE_COLUMNS) if first is None else (first[1]["run"]["final"], first[2].names)
 
     def write_csv(self, *, is_long: bool) -> list[Path]:
         """Write ``runs.csv`` with a line for each run, and ``trace.csv``.
@@ -169,9 +105,7 @@ class Export:
         spreadsheet would evaluate is quoted, and control characters are escaped; see
         `pfbench.base.escaping`. Both files are written again if a run adds columns.
         """
-        sample = [(meta["run"]["final"], trace.names) for _, meta, trace in self.sample()]
-        finals = dict.fromkeys(chain.from_iterable(names for names, _ in sample))
-        columns = dict.fromkeys(chain(TRACE_COLUMNS, *(names for _, names in sample)))
+        finals, columns = map(dict.fromkeys, self.columns_of_first_run())
         make_form = lru_cache(maxsize=64)(partial(self._trace_form, is_long=is_long))
         paths = [self.folder / "runs.csv", self.folder / "trace.csv"]
         written = -1
@@ -208,8 +142,8 @@ class Export:
         """Return the cells of a run in `RUN_COLUMNS`."""
         run = meta["run"]
         line = _NO_COUNTS | run | run["counts"] | {"key": key}
-        line |= _find_naming(run, meta.get("notes", {}), self.names)
         line |= {
+            "targets": _targets(meta),
             "parameters": _as_json(run["parameters"]),
             "unmet": _as_json(run.get("unmet", [])),
             "environment": _environment_as_json(tuple(meta["environment"].items())),
@@ -243,29 +177,27 @@ class Export:
         import pyarrow.parquet as pq
 
         path = self.folder / "benchopt_run_pfbench.parquet"
-        sample = self._benchopt_parts(self.sample())
-        names = dict.fromkeys(chain.from_iterable(chain.from_iterable(sample)))
+        names = dict.fromkeys(next(self._benchopt_parts(), ()))
         written = -1
         while written != len(names):
             written = len(names)
             schema = pa.schema([(name, _benchopt_arrow_type(name)) for name in names])
-            waiting, rows = list[Any](), 0
+            waiting, rows = list[Mapping[str, list[Any]]](), 0
             with pq.ParquetWriter(path, schema) as writer:
-                for part in chain(self._benchopt_parts(self.runs()), [None]):
+                for part in chain(self._benchopt_parts(), [None]):
                     if part is None or rows >= _AT_ONCE:
-                        writer.write_table(_benchopt_table(schema, waiting))
+                        columns = {name: _join_column(waiting, name) for name in schema.names}
+                        writer.write_table(pa.Table.from_pydict(columns, schema))
                         waiting, rows = [], 0
                     if part is not None:
                         waiting.append(part)
-                        names |= dict.fromkeys(chain(*part))
-                        rows += len(part[1]["stop_val"])
+                        names |= dict.fromkeys(part)
+                        rows += len(part["stop_val"])
         return [path]
 
-    def _benchopt_parts(
-        self, runs: Iterable[tuple[str, Mapping[str, Any], StoredTrace]]
-    ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """Yield the fields of each run with the columns of a block of its trace, as benchopt's."""
-        for key, meta, trace in runs:
+    def _benchopt_parts(self) -> Iterator[dict[str, list[Any]]]:
+        """Yield columns of benchopt for each block of a trace."""
+        for key, meta, trace in self.runs():
             run, environment = meta["run"], meta["environment"]
             problem, algorithm = map(_parse_selector, (run["problem"], run["algorithm"]))
             fields = {
@@ -281,14 +213,24 @@ class Export:
                 **{f"p_solver_{name}": str(value) for name, value in run["parameters"].items()},
                 "status": run["status"],
                 "key": key,
-                **_find_naming(run, meta.get("notes", {}), self.names),
+                "targets": _targets(meta),
                 "version-numpy": environment.get("numpy", ""),
                 "version-scipy": environment.get("scipy", ""),
                 "env-OMP_NUM_THREADS": environment.get("threads", ""),
             }
             names = [_BENCHOPT.get(name, f"objective_{name}") for name in trace.names]
             for integers, floats in map(split_words, trace.blocks):
-                yield fields, dict(zip(names, (*integers, *floats), strict=True))
+                columns = dict(zip(names, (*integers.tolist(), *floats.tolist()), strict=True))
+                rows = integers.shape[1]
+                yield {name: [value] * rows for name, value in fields.items()} | columns
+
+
+def _targets(meta: Mapping[str, Any]) -> str:
+    """Return the target of a run as MEASURE=NUMBER, given its metadata; empty if it has none."""
+    match meta.get("notes", {}).get("plan", {}).get("stop"):
+        case [str() as measure, int() | float() as target]:
+            return f"{measure}={target!r}"
+    return ""
 
 
 FORMATS: Mapping[str, Callable[[Export], list[Path]]] = MappingProxyType(
@@ -302,13 +244,7 @@ FORMATS: Mapping[str, Callable[[Export], list[Path]]] = MappingProxyType(
 
 
 def export(
-    store: Store,
-    rows: Sequence[Row],
-    form: str,
-    folder: Path,
-    names: Mapping[Planned, RunNaming] = MappingProxyType({}),
-    *,
-    raw: bool = False,
+    store: Store, rows: Sequence[Row], form: str, folder: Path, *, raw: bool = False
 ) -> tuple[list[Path], Mapping[str, int]]:
     """Write runs of a store into an empty folder, which is created if it is missing.
 
@@ -316,7 +252,7 @@ def export(
     ----------
     form
         A name in `FORMATS`.
-    store, rows, names, raw
+    store, rows, raw
         See `Export`. The runs are sorted by algorithm, problem and seed.
 
     Returns
@@ -337,7 +273,7 @@ def export(
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise InputError(f"the folder {folder} is not empty: choose another with -o.")
-        selected = Export(store, sorted(rows, key=_sort_key), folder, names, raw)
+        selected = Export(store, sorted(rows, key=_sort_key), folder, raw)
         return FORMATS[form](selected), Counter(selected.omitted.values())
 
 
@@ -373,34 +309,10 @@ _environment_as_json = lru_cache(maxsize=64)(lambda items: _as_json(dict(items))
 _parse_selector = lru_cache(maxsize=4096)(Selector.parse)
 
 
-def _benchopt_table(schema: Any, runs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> Any:
-    """Return the Arrow table of some runs, given the fields and the columns of each.
-
-    Arrays are made from buffers: from objects, pyarrow would import pandas first.
-    """
-    import pyarrow as pa
-
-    lengths = np.array([len(columns["stop_val"]) for _, columns in runs], np.int64)
-
-    def make_column(name: str, kind: Any) -> Any:
-        parts = [columns.get(name) for _, columns in runs]
-        if any(part is not None for part in parts):
-            pairs = zip(parts, lengths, strict=True)
-            padded = [np.zeros(n, int) if part is None else part for part, n in pairs]
-            buffers: list[Any] = [np.concatenate(padded)]
-        else:
-            parts = [fields.get(name) for fields, _ in runs]
-            if kind == pa.string():
-                texts = [(part or "").encode() for part in parts]
-                ends = np.cumsum(np.repeat([0, *map(len, texts)], [1, *lengths]), dtype=np.int32)
-                buffers = [ends, b"".join(map(mul, texts, lengths))]
-            else:
-                buffers = [np.repeat([part or 0 for part in parts], lengths)]
-        is_valid = np.repeat(np.array([part is not None for part in parts], bool), lengths)
-        buffers = [np.packbits(is_valid, bitorder="little"), *buffers]
-        return pa.Array.from_buffers(kind, len(is_valid), [*map(pa.py_buffer, buffers)])
-
-    return pa.table([*map(make_column, schema.names, schema.types)], schema=schema)
+def _join_column(parts: Sequence[Mapping[str, list[Any]]], name: str) -> list[Any]:
+    """Return the values of a column in all parts; None where a part lacks it."""
+    cells = (part.get(name) or [None] * len(part["stop_val"]) for part in parts)
+    return [*chain.from_iterable(cells)]
 
 
 def _benchopt_arrow_type(name: str) -> str:

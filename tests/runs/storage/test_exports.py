@@ -4,7 +4,6 @@ import csv
 import json
 import math
 from dataclasses import replace
-from types import MappingProxyType
 
 import pandas as pd
 import pytest
@@ -13,8 +12,7 @@ from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, change, key_of, made_r
 from pfbench.base.errors import StorageError
 from pfbench.runs.loop.run import TRACE_COLUMNS, Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.spec import load_spec
-from pfbench.runs.storage.export import export, run_names
+from pfbench.runs.storage.export import export
 from pfbench.runs.storage.store import Store
 
 FW = "frank-wolfe[iterations=3]"
@@ -42,18 +40,14 @@ def store(tmp_path):
 
 @pytest.fixture
 def exported(store, tmp_path):
-    def write(form, names=MappingProxyType({}), keys=None):
+    def write(form):
         folder = tmp_path / form
-        files, _ = export(store, listed(store, keys), form, folder, names)
+        files, _ = export(store, store.rows(), form, folder)
         assert all(path.stat().st_size for path in files)
         assert {path for path in folder.rglob("*") if path.is_file()} == set(files)
         return folder
 
     return write
-
-
-def listed(store, keys=None):
-    return [row for row in store.rows() if keys is None or row.key in keys]
 
 
 def table(path):
@@ -125,56 +119,6 @@ def test_benchopt_reads_it(exported):
     assert len(frame) == 9 * 4
 
 
-# --- what a spec calls them ---
-
-
-@pytest.fixture
-def names(tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text(
-        f'problems = "{LOGISTIC}"\nseeds = [0, 4]\ntargets = ["fw_gap=1", "fw_gap=0.5"]\n'
-        f'[algorithms]\n"=SVRG" = "{SVRG}"\n'
-    )
-    return run_names(load_spec(path))
-
-
-@pytest.mark.parametrize("form", ["csv-wide", "csv-long"])
-def test_a_table_has_the_sweep_the_label_and_the_targets(exported, names, form):
-    rows = table(exported(form, names) / "runs.csv")
-    named = [row for row in rows if row["label"]]
-    assert {(row["problem"], row["algorithm"], row["seed"]) for row in named} == {
-        (LOGISTIC, SVRG, "0"),
-        (LOGISTIC, SVRG, "4"),
-    }
-    for row in named:
-        assert row["sweep"] == "mine"
-        assert row["label"] == "'=SVRG"
-        assert row["targets"] == "fw_gap=1.0, fw_gap=0.5"
-    assert {row["sweep"] for row in rows if row not in named} == {""}
-
-
-def test_tuned_methods_and_their_search_have_labels(tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text(
-        'problems = "quadratic[seed={seed}]"\nseeds = 2\nbudget = "sfo=9"\nmeasures = "fw_gap"\n'
-        'targets = ["fw_gap=1"]\n[algorithms]\nFW = "frank-wolfe[iterations=3]"\n'
-        '[tune]\ntrials = 2\nseeds = [7]\ntarget = "fw_gap=1"\n'
-        '[tune.methods.sfw]\nselector = "sfw[iterations=3,step={step}]"\nstep = [0.1, 0.2]\n'
-    )
-    found = run_names(load_spec(path))
-    for step in (0.1, 0.2):
-        method = f"sfw[iterations=3,step={step}]"
-        told = {seed: found[f"quadratic[seed={seed}]", method, seed]["label"] for seed in (0, 1, 7)}
-        assert told == {0: "sfw, tuned", 1: "sfw, tuned", 7: "sfw, search"}
-    assert len(found) == 2 + 2 * 3
-
-
-def test_benchopt_is_told_the_label(exported, names):
-    keys = {key_of(f"{LOGISTIC} {SVRG} {seed}") for seed in (0, 4)}
-    data = pd.read_parquet(exported("benchopt", names, keys) / "benchopt_run_pfbench.parquet")
-    assert set(data["label"]) == {"=SVRG"}
-
-
 def test_the_target_is_known_from_the_plan(store, exported):
     run = made_run(3)
     plan = PlannedRun(run.problem, run.algorithm, 3, ("fw_gap",), 1, stop=Stop("fw_gap", 0.25))
@@ -191,7 +135,7 @@ def test_a_text_that_a_spreadsheet_evaluates_is_quoted(store, tmp_path):
         store.put(key_of(f"formula {k}"), run, ENVIRONMENT)
     for raw in (False, True):
         folder = tmp_path / str(raw)
-        export(store, listed(store), "csv-wide", folder, raw=raw)
+        export(store, store.rows(), "csv-wide", folder, raw=raw)
         found = {cell for row in table(folder / "runs.csv") for cell in (row["problem"],)}
         assert (formula in found) == raw
         assert (f"'{formula}" in found) != raw
@@ -199,7 +143,7 @@ def test_a_text_that_a_spreadsheet_evaluates_is_quoted(store, tmp_path):
 
 
 def test_a_damaged_run_is_left_out_and_stays(store, tmp_path):
-    rows = listed(store)
+    rows = store.rows()
     change(store, key_of("refused"))
     _, left_out = export(store, rows, "csv-long", tmp_path / "out")
     assert left_out == {"damaged: see `pfbench store check`": 1}
@@ -209,4 +153,4 @@ def test_a_damaged_run_is_left_out_and_stays(store, tmp_path):
 def test_a_file_where_the_folder_should_be(store, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="choose another folder"):
-        export(store, listed(store), "csv-wide", tmp_path / "file")
+        export(store, store.rows(), "csv-wide", tmp_path / "file")
