@@ -11,14 +11,13 @@ import queue
 import socket
 import threading
 from asyncio import CancelledError
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 from uuid import uuid4
 
@@ -33,19 +32,15 @@ REACH = 5.0
 CONNECT = 20.0
 """Seconds within which a scheduler must answer."""
 
-LOST = 10.0
-"""Seconds of silence after which a scheduler counts as lost."""
-
 NO_WORKERS_LEFT = 60.0
-"""Seconds without workers after which the engine gives up; Dask restarts workers sooner."""
+"""Seconds without a scheduler or workers after which the engine gives up; Dask restarts workers
+sooner."""
 
 ANSWER = 120.0
 """Seconds within which every worker must report its environment."""
 
 _FETCH = 30.0
 """Seconds within which the result of a task must arrive."""
-
-_TOPIC = "pfbench"
 
 _MAKING = "pfbench.runs.engines.run_task"
 """Module from which a task reaches the objects that workers must have in common."""
@@ -154,36 +149,20 @@ class DaskEngine:
                 f"the Dask scheduler at {self._address} does not answer or has no workers: start "
                 "the scheduler or its workers, and repeat the command."
             )
-        # Dask's errors have no type in common.
         try:
-            request = {
+            futures = {
                 address: self._client.submit(
                     _query_process_environment, workers=[address], pure=False
                 )
                 for address in workers
             }
-            until = monotonic() + ANSWER
-            while left := [address for address, future in request.items() if not future.done()]:
-                # Only the worker itself may answer: one that is gone never will.
-                if gone := sorted(set(left) - set(self._thread_counts())):
-                    raise ConnectionError(f"{gone[0]} is gone")
-                if monotonic() > until:
-                    break
-                sleep(0.05)
-            else:
-                return {
-                    address: future.result(timeout=_FETCH) for address, future in request.items()
-                }
-        except (Exception, CancelledError) as error:
+            return {address: future.result(timeout=ANSWER) for address, future in futures.items()}
+        except (Exception, CancelledError) as error:  # Dask's errors have no type in common
             raise kind(
                 f"the workers of the Dask scheduler at {self._address} did not report their "
-                f"environment ({_describe_error(error)}): check that all run and have pfbench, and "
-                "repeat the command."
+                f"environment ({_describe_error(error)}): check that all are idle and have "
+                "pfbench, and repeat the command."
             ) from error
-        raise kind(
-            f"the Dask worker {left[0]} of the scheduler at {self._address} has not answered for "
-            f"{ANSWER:g} s: wait until it is idle, or use another cluster."
-        )
 
     def _thread_counts(self) -> Mapping[str, int]:
         """Return each worker's number of threads, by address; {} if no scheduler answers."""
@@ -203,9 +182,7 @@ class DaskEngine:
             yield from (_make_lost_result(index, reason) for index in range(len(tasks)))
             return
         done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
-        counts: Counter[int] = Counter()
         caller = uuid4().hex
-        self._client.subscribe_topic(_TOPIC, lambda event: counts.update([event[1]]))
         futures = self._client.map(
             partial(_do_in_worker, expected=self._worker_count, folder=os.getcwd()),
             range(len(tasks)),
@@ -217,18 +194,15 @@ class DaskEngine:
         for index, future in enumerate(futures):
             future.add_done_callback(lambda future, index=index: done.put((index, future)))
         left = set(range(len(tasks)))
-        heard = manned = monotonic()
+        manned = monotonic()
         try:
-            while left:
+            while left and self._client.status != "closed":
                 try:
                     index, future = done.get(timeout=0.5)
                 except queue.Empty:
-                    now = monotonic()
-                    heard = now if self._client.status == "running" else heard
-                    manned = now if self._thread_counts() else manned
-                    if now - heard > LOST or self._client.status == "closed":
-                        break
-                    if now - manned > NO_WORKERS_LEFT:
+                    if self._thread_counts():
+                        manned = monotonic()
+                    elif monotonic() - manned > NO_WORKERS_LEFT:
                         reason = f"{scheduler} has had no workers for {NO_WORKERS_LEFT:g} s"
                         break
                     continue
@@ -239,17 +213,16 @@ class DaskEngine:
                 elif index in left and future.status in ("finished", "error"):
                     left.discard(index)
                     # Neither a point nor a program stays in the cluster's memory.
-                    yield _read_future(index, future, max(0, counts[index] - 1))
+                    yield _read_future(index, future)
                     future.release()
-                heard = manned = monotonic()
+                manned = monotonic()
             yield from (_make_lost_result(index, reason) for index in sorted(left))
         finally:
             if self._client.status == "running":
                 self._client.cancel([futures[index] for index in left], force=True)
-                self._client.unsubscribe_topic(_TOPIC)
 
 
-def _read_future(index: int, future: Any, retries: int) -> TaskResult:
+def _read_future(index: int, future: Any) -> TaskResult:
     """Return the result of a Dask future; if the future raised, a result with status "lost"."""
     try:
         result: TaskResult = future.result(timeout=_FETCH)
@@ -258,10 +231,8 @@ def _read_future(index: int, future: Any, retries: int) -> TaskResult:
         dasks = type(error).__module__.startswith("distributed")
         lost = dasks or isinstance(error, (CancelledError, OSError))
         subject = "or its result was lost" if lost else "failed"
-        return _make_lost_result(
-            index, f"its Dask worker {subject} ({_describe_error(error)})", retries
-        )
-    return replace(result, index=index, retries=retries + result.retries)
+        return _make_lost_result(index, f"its Dask worker {subject} ({_describe_error(error)})")
+    return replace(result, index=index)
 
 
 def _describe_error(error: BaseException) -> str:
@@ -270,8 +241,8 @@ def _describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"
 
 
-def _make_lost_result(index: int, reason: str, retries: int = 0) -> TaskResult:
-    return TaskResult(index, None, "lost", reason, 0.0, retries=retries)
+def _make_lost_result(index: int, reason: str) -> TaskResult:
+    return TaskResult(index, None, "lost", reason, 0.0)
 
 
 # --- on the workers -------------------------------------------------------------------------------
@@ -307,7 +278,6 @@ def _do_in_worker(
         if _query_process_environment() != expected:
             raise WorkerDied("this worker's pfbench, libraries or BLAS differ from other workers'.")
         _local.checked = expected
-    import_module("distributed").get_worker().log_event(_TOPIC, index)
     task = replace(
         task, function=_call_in_folder, arguments=(folder, task.function, task.arguments)
     )

@@ -7,7 +7,6 @@ import sys
 import time
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from command_line import SMALL, SVRG
@@ -147,10 +146,10 @@ def test_a_sweep_that_is_left_leaves_no_run_behind(engine):
 
 @pytest.mark.long
 @pytest.mark.faults
-def test_a_run_whose_dask_worker_is_lost_is_made_by_another_and_counted(engine, tmp_path):
+def test_a_run_whose_dask_worker_is_lost_is_made_by_another(engine, tmp_path):
     plan = PlannedRun(SMOOTH, f"misbehaving:LosesItsParentOnce[mark={tmp_path / 'm'}]", 0, (), 1)
     (found,) = made(engine, [plan])
-    assert (found.run.status, found.retries) == ("finished", 1)
+    assert found.run.status == "finished"
 
 
 def test_a_worker_that_differs_makes_nothing(engine):
@@ -232,7 +231,6 @@ def test_without_workers_no_task_is_awaited_for_ever(processes, monkeypatch):
 @pytest.mark.faults
 def test_of_a_killed_scheduler_all_that_was_not_done_is_lost(processes, monkeypatch, caplog):
     # Dask tells it at once: neither limit is awaited.
-    monkeypatch.setattr(cluster, "LOST", 600.0)
     monkeypatch.setattr(cluster, "CONNECT", 600.0)
     # A worker that has just begun imports everything before it answers; on a busy machine, slowly.
     monkeypatch.setattr(cluster, "ANSWER", 600.0)
@@ -266,7 +264,9 @@ def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
         names = ["first", "second"]
         foreign = other.map(held, names, pure=False)
         assert all(distributed.Event(f"{one} has begun", other).wait(60) for one in names)
-        with pytest.raises(InputError, match="wait until it is idle, or use another") as error:
+        with pytest.raises(
+            InputError, match="check that all are idle and have pfbench"
+        ) as error:
             engine.environment()
         distributed.Event("all may end", other).set()
         other.gather(foreign)
@@ -274,16 +274,6 @@ def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
     assert ends_well(str(error.value))
     monkeypatch.setattr(cluster, "ANSWER", 60.0)
     assert engine.environment() == SingleProcessEngine().environment()
-
-
-@pytest.mark.long
-def test_a_worker_that_is_gone_while_it_is_asked_is_named(engine, monkeypatch):
-    monkeypatch.setattr(cluster, "_query_process_environment", partial(time.sleep, 1.0))
-    counts = iter([engine._thread_counts(), {}])
-    monkeypatch.setattr(engine, "_thread_counts", lambda: next(counts))
-    with pytest.raises(InputError, match=r"ConnectionError: tcp.* is gone") as error:
-        engine.environment()
-    assert ends_well(str(error.value))
 
 
 @pytest.mark.long
