@@ -18,7 +18,6 @@ from pfbench.cli.options import argument, flag, option
 from pfbench.cli.terminal import Fact, fact_values, print_parts, show_facts
 
 if TYPE_CHECKING:
-    from pfbench.archive.check import CheckOutcome
     from pfbench.archive.make import ArchiveWriter
     from pfbench.cli.verification_job import VerificationJob
     from pfbench.runs.planning.study import Spec
@@ -247,76 +246,33 @@ def check_archive(
         terminal.print_error(end_sentence(text))
     same, p_value = outcome.is_same_environment, outcome.min_p_value
     new, inside = outcome.fresh_runs, dict(outcome.confined_result_counts)
+    by_archive = ", ".join(f"{name} ({number})" for name, number in sorted(inside.items()))
     deviations, unreached = outcome.deviations, outcome.unreached_tasks
     return [
         Fact("archive", str(archive.path), "archive"),
         Fact("kind", archive.manifest["kind"]),
         Fact("title", archive.manifest["title"], "title"),
-        Fact("sha256", archive.sha256),
+        Fact("sha256", archive.sha256, "sha256"),
         Fact("salt", salt, "salt"),
+        Fact("pfbench", __version__, "pfbench"),
         Fact("same", same, "versions and machine", "the author's" if same else "others"),
         Fact("runs", outcome.runs, "runs recomputed", _format_share(outcome.runs)),
         Fact("verdicts", outcome.verdicts, "verdicts recomputed", _format_share(outcome.verdicts)),
         Fact("faults", outcome.faults, "faults caught again", _format_share(outcome.faults)),
         Fact("new", new, "runs with new seeds", f"{new}, least p-value {p_value:.2g}"),
         Fact("least_p", p_value),
-        Fact(
-            "inside",
-            inside,
-            "computed by archived code",
-            _describe_result_kinds_of_archived_code(inside),
-        ),
+        Fact("outside", outcome.unconfined_runs, "runs measured by pfbench alone"),
+        Fact("inside", inside, "computed by archived code", by_archive or "nothing"),
         Fact("counterexamples", outcome.confirmed),
         *(Fact("", text, "counterexample") for text in outcome.confirmed),
         Fact("off", deviations, "deviations", str(len(deviations))),
         Fact("unreached", unreached, "not checked", str(len(unreached))),
         Fact("confined", confinement, "confinement"),
-        Fact("text", _summary_paragraph(archive, salt, outcome), "for a review"),
     ]
 
 
 def _format_share(numbers: Sequence[int]) -> str:
     return f"{numbers[0]} of {numbers[1]}"
-
-
-def _describe_result_kinds_of_archived_code(counts_by_kind: Mapping[str, int]) -> str:
-    """Describe how many results of each kind the code in the archive computed."""
-    return (
-        ", ".join(f"{name} ({number})" for name, number in sorted(counts_by_kind.items()))
-        or "nothing"
-    )
-
-
-def _summary_paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome") -> str:
-    """Return a paragraph that summarises the check of an archive, for a reviewer to quote."""
-    bits = "counts (versions or machine differ) and measures to 1e-6"
-    bits = "bits" if outcome.is_same_environment else bits
-    tests = len(outcome.p_values)
-    fresh = (
-        f"{outcome.fresh_runs} runs with new seeds were compared with stored ones by {tests} rank "
-        f"tests (least p = {outcome.min_p_value:.2g}, level 1e-4 together)."
-        if tests
-        else "No rank test compared runs with new seeds with stored ones."
-    )
-    wrong = [*outcome.deviations, *outcome.unreached_tasks]
-    claims = (
-        f"; so were {_format_share(outcome.verdicts)} verdicts and {_format_share(outcome.faults)} "
-        "faults"
-    )
-    claims = claims if outcome.verdicts[1] else ""
-    trust = (
-        f"{outcome.unconfined_runs} of these {outcome.runs[0] + outcome.fresh_runs} runs were counted "  # noqa: E501
-        "and measured by processes that import no archived code. Archived code computed: "
-        f"{_describe_result_kinds_of_archived_code(outcome.confined_result_counts)}."
-    )
-    sentences = "".join(f" {text[:1].upper()}{text[1:]}." for text in outcome.confirmed)
-    end = f"DEVIATIONS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."
-    return (
-        f"The archive {archive.path.name} (sha256 {archive.sha256[:16]}) of "
-        f"{archive.manifest['title']} was checked with pfbench {__version__}. In an order given by "
-        f"its hash and the salt {salt}, {_format_share(outcome.runs)} runs were "
-        f"recomputed and compared in their {bits}{claims}. {fresh} {trust}{sentences} {end}"
-    )
 
 
 # --- collecting -----------------------------------------------------------------------------------

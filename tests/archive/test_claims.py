@@ -56,10 +56,7 @@ def test_it_holds_all_that_it_should(archive):
 def test_an_honest_one_passes_elsewhere(archive, tmp_path):
     found = checked_elsewhere(archive, tmp_path)
     assert (found["runs"], found["verdicts"], found["new"]) == ([40, 40], [2, 2], 3)
-    assert found["sha256"][:16] in found["text"]
-    assert found["inside"]["verdicts"] == 2 + 2
-    faults = f"faults ({found['faults'][0]})"
-    assert f"Archived code computed: {faults}, statements (2), verdicts (4)." in found["text"]
+    assert found["inside"] == {"faults": found["faults"][0], "statements": 2, "verdicts": 4}
     assert "lazy_descent" not in sys.modules
 
 

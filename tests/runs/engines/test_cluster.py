@@ -264,9 +264,7 @@ def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
         names = ["first", "second"]
         foreign = other.map(held, names, pure=False)
         assert all(distributed.Event(f"{one} has begun", other).wait(60) for one in names)
-        with pytest.raises(
-            InputError, match="check that all are idle and have pfbench"
-        ) as error:
+        with pytest.raises(InputError, match="check that all are idle and have pfbench") as error:
             engine.environment()
         distributed.Event("all may end", other).set()
         other.gather(foreign)
