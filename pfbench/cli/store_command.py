@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from math import isfinite
 from operator import attrgetter
 from pathlib import Path
@@ -22,7 +21,6 @@ from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import (
     SCHEMA,
     Fact,
-    console,
     dataclass_as_dict,
     exit_if,
     print_error,
@@ -45,7 +43,7 @@ STATUS = option("STATUS", "Only entries of this status.")
 
 _SHOWN = ("shown", "not shown", "certified", "not certified")
 _SEE_CHECK = "; see `pfbench store check`"
-_LINE = "%-11s  %-13s  %-5s  %-10s  %-8s  %-12s  "
+_LINE = "%-11s  %-13s  %-5s  %-10s  %-8s  %-12s  %s\n"
 _SHOWN_COLUMNS = (
     *("kind", "status", "seed", "iterations", "seconds", "key"),
     *("claim", "algorithm", "problem"),
@@ -79,7 +77,7 @@ def list_entries(
             print(",\n " if index else "[", json.dumps(_json_row(row)), sep="", end="")
         print("]" if rows else "[]")
     else:
-        _show_rows(rows, len(listing.rows), console().width)
+        _show_rows(rows, len(listing.rows))
     _print_damage(listing.damaged, remedy=_SEE_CHECK)
 
 
@@ -116,25 +114,13 @@ def gc(
 
     Entries without a note of their source, or of user-defined modules, are retained.
     """
-    from pfbench.runs.storage.maintenance import RETAINED_KINDS, remove_outdated_entries
+    from pfbench.runs.storage.maintenance import find_outdated_entries
 
     opened = _open_store(folder)
     with StepProgress("clearing", None, "runs", quiet=as_json) as steps:
-        report = remove_outdated_entries(opened, dry_run=dry_run, progress=steps.advance)
-    removed = "would be removed" if dry_run else "removed"
-    outdated = [key for _, key in report.outdated_entries]
-    older = f"entries of an older source, {removed}"
-    facts = [
-        Fact("dry_run", dry_run),
-        Fact("outdated", outdated, f"{len(outdated):,}", older),
-        Fact("bytes", report.bytes, format_bytes(report.bytes), "in all"),
-        Fact("retained", report.retained),
-        *(
-            Fact("", n, f"{n:,}", f"{RETAINED_KINDS[name]}, kept")
-            for name, n in report.retained.items()
-        ),
-    ]
-    show_facts(facts, as_json=as_json)
+        outdated = find_outdated_entries(opened, progress=steps.advance)
+    rows = [row for row in opened.rows() if (row.kind, row.key) in outdated]
+    _remove_rows(opened, rows, dry_run=dry_run, as_json=as_json)
 
 
 @app.command()
@@ -220,12 +206,17 @@ def forget(
     chosen = [row for row in rows if not keys or row.key.startswith(tuple(keys))]
     if lacking := [key for key in keys if not any(row.key.startswith(key) for row in chosen)]:
         raise InputError(f"no selected entry has the key {lacking[0]}: see `pfbench store list`.")
-    if chosen and not dry_run:
-        opened.remove([(row.kind, row.key) for row in chosen])
-    removed, size = ("would be removed" if dry_run else "removed", sum(row.bytes for row in chosen))
+    _remove_rows(opened, chosen, dry_run=dry_run, as_json=as_json)
+
+
+def _remove_rows(opened: "Store", rows: "Sequence[Row]", *, dry_run: bool, as_json: bool) -> None:
+    """Remove entries, unless `dry_run` is true, and print their number and size."""
+    if rows and not dry_run:
+        opened.remove([(row.kind, row.key) for row in rows])
+    removed, size = ("would be removed" if dry_run else "removed", sum(row.bytes for row in rows))
     facts = [
         Fact("dry_run", dry_run),
-        Fact("removed", [row.key for row in chosen], f"{len(chosen):,}", removed),
+        Fact("removed", [row.key for row in rows], f"{len(rows):,}", removed),
         Fact("bytes", size, format_bytes(size), "in all"),
     ]
     show_facts(facts, as_json=as_json)
@@ -310,39 +301,16 @@ def _json_row(row: "Row") -> dict[str, Any]:
     return {"schema": SCHEMA, **fields}
 
 
-def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
+def _show_rows(rows: Sequence["Row"], stored: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
-    head = _LINE % ("kind", "status", "seed", "iterations", "seconds", "key")
-    print(_append_and_wrap(head, "what", width))
+    sys.stdout.write(_LINE % ("kind", "status", "seed", "iterations", "seconds", "key", "what"))
     for *cells, seconds, key, claim, algorithm, problem in map(attrgetter(*_SHOWN_COLUMNS), rows):
-        cells += (None if seconds is None else f"{seconds:.3g}", key[:12])
-        if None in cells:
-            cells = ["" if cell is None else cell for cell in cells]
-        line = escape_hidden(_LINE % tuple(cells))
-        sys.stdout.write(f"{_append_and_wrap(line, _subject(claim, algorithm, problem), width)}\n")
+        subject = " on ".join(filter(None, (claim, algorithm, problem)))
+        cells += (None if seconds is None else f"{seconds:.3g}", key[:12], subject)
+        line = _LINE % tuple("" if cell is None else cell for cell in cells)
+        sys.stdout.write(f"{escape_hidden(line.rstrip())}\n")
     rest = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{rest} stored")
-
-
-@lru_cache(maxsize=4096)
-def _subject(*names: str | None) -> str:
-    return escape_hidden(" on ".join(filter(None, names)))
-
-
-def _append_and_wrap(row: str, trailing_text: str, width: int) -> str:
-    """Return a row and its trailing text, continued on indented lines if they do not fit."""
-    if len(row) + len(trailing_text) <= width:
-        return f"{row}{trailing_text}".rstrip()
-    cut = len(row) if len(row) <= width else row.rfind("  ", 0, width)
-    return row[:cut].rstrip() + _wrap_indented(row[cut:].lstrip() + trailing_text, width)
-
-
-@lru_cache(maxsize=4096)
-def _wrap_indented(text: str, width: int) -> str:
-    """Return a text as indented lines of at most `width` characters, each after a newline."""
-    narrower = max(width - 4, 1)
-    pieces = (text[start : start + narrower] for start in range(0, len(text), narrower))
-    return "".join(f"\n    {piece.rstrip()}" for piece in pieces)
 
 
 def _damage_records(damaged: Sequence[DamageReport]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from pfbench.base.selectors import replace_file_by_module
 from pfbench.base.user_code import is_pfbench_module
 from pfbench.runs.loop.run import UNINFORMATIVE, Run
 from pfbench.runs.storage.content_keys import source_digest
-from pfbench.runs.storage.damage import KIND_ORDER, DamagedFileError, DamageReport
+from pfbench.runs.storage.damage import DamagedFileError, DamageReport
 from pfbench.runs.storage.database import (
     NAME,
     DamagedStoreError,
@@ -191,79 +191,31 @@ def _move_to_damaged_folder(path: Path) -> Path:
 # --- removing -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class GarbageReport:
-    """Entries that `remove_outdated_entries` removed (or, in a dry run, could remove) or retained.
+def find_outdated_entries(
+    store: Store, *, progress: Progress = lambda: None
+) -> set[tuple[str, str]]:
+    """Return kind and key of the entries that an outdated version of pfbench's source computed.
 
-    Attributes
-    ----------
-    outdated_entries
-        Kind and key of entries computed by source that has changed since: they are never reused.
-    bytes
-        Size of the outdated entries in bytes.
-    retained
-        Number of retained entries, by reason.
+    An entry is outdated if the source of pfbench that it could reach has changed. Damaged entries,
+    those without a note of their source, and those of user-defined modules are not outdated.
+    Nothing that a store names is imported.
     """
-
-    outdated_entries: list[tuple[str, str]]
-    bytes: int
-    retained: Mapping[str, int]
-
-
-def remove_outdated_entries(
-    store: Store, *, dry_run: bool = False, progress: Progress = lambda: None
-) -> GarbageReport:
-    """Remove the entries that were computed with an outdated version of pfbench's source.
-
-    An entry is outdated if the source of pfbench that it could reach has changed. The following
-    entries are retained: quarantined and damaged ones (see `check_entries`), those without a note
-    of their source, and those of user-defined modules. Nothing that a store names is imported.
-
-    Parameters
-    ----------
-    dry_run
-        Remove nothing; only report.
-    """
-    size, retained = 0, dict.fromkeys(RETAINED_KINDS, 0)
-    outdated = []
     sources = cache(source_digest)
+    outdated = set()
     for record in store.records():
         progress()
-        try:
-            state = _garbage_collection_status(decode_metadata(record)[0], sources)
-        except DamagedFileError:
-            state = "damaged"
-        if state == "outdated":
-            outdated.append((record.kind, record.key))
-            size += len(record.meta) + len(record.trace)
-        else:
-            retained[state] += 1
-    outdated.sort(key=lambda entry: (KIND_ORDER[entry[0]], entry[1]))
-    if outdated and not dry_run:
-        store.remove(outdated)
-    return GarbageReport(outdated, size, {name: n for name, n in retained.items() if n})
+        with suppress(DamagedFileError):
+            if _is_outdated(decode_metadata(record)[0], sources):
+                outdated.add((record.kind, record.key))
+    return outdated
 
 
-RETAINED_KINDS = {
-    "current": "entries of the current source",
-    "unnoted": "entries without a note of their source",
-    "own": "entries of user-defined modules",
-    "damaged": "damaged entries (`pfbench store check --repair` moves them)",
-}
-"""Reasons for retention, by name."""
-
-
-def _garbage_collection_status(
-    header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]
-) -> str:
-    """Return "outdated", or the reason to retain an entry: a key of `RETAINED_KINDS`."""
+def _is_outdated(header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]) -> bool:
     note = header.get("notes", {}).get("source")
     if not isinstance(note, Mapping) or not list_type(text)(note.get("modules")):
-        return "unnoted"
+        return False
     modules = frozenset(note["modules"])
-    if not all(map(is_pfbench_module, modules)):
-        return "own"
-    return "current" if sources(modules) == note.get("digest") else "outdated"
+    return all(map(is_pfbench_module, modules)) and sources(modules) != note.get("digest")
 
 
 # --- merging --------------------------------------------------------------------------------------
