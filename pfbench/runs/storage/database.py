@@ -49,12 +49,8 @@ _NETWORK = frozenset(
 )
 _LOG_FILES = ("-wal", "-journal")
 _SHARED, _EXCLUSIVE = "mode=rwc", "mode=rwc exclusive"
-_WAIT = "another process holds it: wait for its end, and repeat the command"
-_REMEDIES = {
-    **dict.fromkeys(("SQLITE_BUSY", "SQLITE_LOCKED"), _WAIT),
-    "SQLITE_FULL": "free some space, and repeat the command",
-    "SQLITE_TOOBIG": "it is larger than any entry may be",
-}
+_DAMAGED = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_SCHEMA", ""})
+_FORBIDDEN = frozenset({"SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH"})
 
 
 class DamagedStoreError(StorageError):
@@ -310,19 +306,15 @@ def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> Storag
     subject
         Name of the entry that could not be stored; empty if the file could not be read.
     """
-    name, reason = _name(error), str(error)
-    if name in ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_SCHEMA", ""):
-        return damage_error(path, reason)
-    kind: type[StorageError] = StorageError
-    remedy = _REMEDIES.get(name, "free some space, or repair its disk")
-    if name in ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH"):
-        kind, remedy = ReadOnlyError, "fix its permissions, or the disk"
-    if not subject:
-        return kind(f"{path} cannot be read ({reason}): {remedy}.")
-    remedy = "it is read-only: fix its permissions" if kind is ReadOnlyError else remedy
-    return kind(
-        f"{subject} could not be stored in {path.parent} ({reason}): {remedy}, or choose another "
-        "store with --store; entries stored before are safe."
+    if _name(error) in _DAMAGED:
+        return damage_error(path, str(error))
+    subject = f"{subject} could not be stored in" if subject else "entries could not be read from"
+    text = f"{subject} {path.parent} ({error}): "
+    if _name(error) in _FORBIDDEN:
+        return ReadOnlyError(f"{text}fix its permissions, or choose another store with --store.")
+    return StorageError(
+        f"{text}free some space, and repeat the command when no other process writes, or choose "
+        "another store with --store; entries stored before are safe."
     )
 
 
