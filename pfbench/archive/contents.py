@@ -1,21 +1,18 @@
 """Contents of an archive other than results: user-defined code, and the files that it reads.
 
-A probe runs the code twice: here, and in a folder that contains only the archive. A file that the
-code would not find in that folder is refused by its name.
+The code is started in a new process, where its files are seen. Further files are those that stored
+runs have read.
 """
 
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from pfbench.base.errors import DataError, InputError
-from pfbench.base.files import is_user_file, process_file_watch
-from pfbench.base.names import brief_repr
+from pfbench.base.files import call_and_record_files
 from pfbench.base.user_code import is_pfbench_module
 from pfbench.problems.data.cache import file_digest
 from pfbench.problems.data.catalogue import DATA_SETS
@@ -26,12 +23,7 @@ from pfbench.runs.storage.archive import CODE, MOST_OF_FILE, is_valid_data_file_
 from pfbench.runs.storage.content_keys import reachable_files_by_module
 
 LIMIT = 600.0
-"""Time limit of a probe, in seconds."""
-
-_PACKAGE = str(Path(__file__).parents[1])
-
-Probe = Callable[[Any], tuple[dict[str, Any], set[str]]]
-"""Function that runs code which reads files; returns results, and paths of declared files."""
+"""Time limit in seconds for the start of the code."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +46,27 @@ class ArchiveContents:
 
 
 def collect_contents(
-    modules: Iterable[str], probe: Probe, argument: Any, elsewhere: Any
+    modules: Iterable[str],
+    start: Callable[[Any], set[str]],
+    argument: Any,
+    read_files: Iterable[str] = (),
 ) -> ArchiveContents:
-    """Return user-defined code and the files it reads; check that the code needs nothing else.
+    """Return user-defined code and the files that it reads.
 
     Parameters
     ----------
     modules
         Names of modules; the user-defined modules that they import are included.
-    probe, argument, elsewhere
-        The probe, its argument here, and its argument in a folder that has only the archive.
+    start, argument
+        Function that starts the code in a new process, and returns the paths of declared files; and
+        its argument.
+    read_files
+        Further files that the code has read.
 
     Raises
     ------
     InputError
-        If a module or file cannot be archived, or the probe returns other results elsewhere.
+        If a module or file cannot be archived.
     """
     names = frozenset(name for name in modules if not is_pfbench_module(name))
     paths = {
@@ -84,54 +82,25 @@ def collect_contents(
         last = "/__init__.py" if package else ".py"
         files[f"{CODE}{'/'.join(parts)}{last}"] = Path(path).read_bytes()
         roots.add(str(Path(os.path.abspath(path)).parents[len(parts) - (not package)]))
-    statement, declared, opened = _run_probe(probe, argument)
-    opened += [(path, path) for path in declared]
-    files_by_name, data = _collect_files_and_data_sets(opened, roots)
+    task = Task(call_and_record_files, (start, argument), LIMIT, user_code_name="start")
+    (result,) = MultiProcessEngine(1).do([task])
+    if result.status != "done":
+        raise InputError(f"the list of files that the code reads is unknown: {result.reason}.")
+    declared, opened = result.value
+    files_by_name, data = _collect_files_and_data_sets({*declared, *opened, *read_files}, roots)
     for name, file in files_by_name.items():
         if (size := file.stat().st_size) > MOST_OF_FILE:
             raise InputError(
                 f"{file} has {size:,} bytes, more than {MOST_OF_FILE:,}: read a smaller file."
             )
         files[f"{CODE}{name}"] = file.read_bytes()
-    reads = {name: file_digest(file) for name, file in files_by_name.items()}
-    if not files:
-        return ArchiveContents(data=data)
-    with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
-        folder = Path(temporary).resolve()
-        for name, content in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content)
-        _check_archive_alone_suffices(
-            statement, _run_probe(probe, elsewhere, folder / CODE), folder
-        )
-    return ArchiveContents(files, reads, data)
-
-
-def _run_probe(probe: Probe, argument: Any, code: Path | None = None) -> Any:
-    """Call `probe` with its argument in a new process, and return the result."""
-    task = Task(
-        _probe_in_folder, (probe, argument, code and str(code)), LIMIT, user_code_name="probe"
+    return ArchiveContents(
+        files, {name: file_digest(file) for name, file in files_by_name.items()}, data
     )
-    (result,) = MultiProcessEngine(1).do([task])
-    if result.status != "done":
-        raise InputError(f"the list of files that the code reads is unknown: {result.reason}.")
-    return result.value
-
-
-def _probe_in_folder(probe: Probe, argument: Any, code: str | None) -> Any:
-    if code is not None:
-        # Nothing of the author's: what is not in the folder is missed.
-        sys.path[:] = [code, *(name for name in sys.path if name and not is_user_file(name))]
-        if not any(Path(_PACKAGE).is_relative_to(name) for name in sys.path):
-            sys.path.append(str(Path(_PACKAGE).parent))
-    watch = process_file_watch()
-    with chdir(code or os.getcwd()):
-        statement, declared = probe(argument)
-    return statement, declared, list(watch.opened)
 
 
 def _collect_files_and_data_sets(
-    opened: Iterable[tuple[str, str]], roots: Iterable[str]
+    opened: Iterable[str], roots: Iterable[str]
 ) -> tuple[dict[str, Path], dict[str, str]]:
     """Return two dicts on the files that code reads: paths, and digests of built-in data sets.
 
@@ -141,17 +110,18 @@ def _collect_files_and_data_sets(
     Parameters
     ----------
     opened
-        Path of each file as the code writes it, and its absolute path.
+        Path of each file as the code writes it.
     """
     sets = _data_set_names_by_file()
     files_by_name: dict[str, Path] = {}
     data = {}
-    for text, full in opened:
+    for text in sorted(opened):
+        full = os.path.abspath(text)
         if full in sets:
             data[sets[full]] = file_digest(Path(full))
             continue
         if not Path(full).is_file():
-            raise InputError(f"{full}, declared in `files`, is not a file: correct its path.")
+            raise InputError(f"{full}, which the code declares or reads, is not a file.")
         name = archive_path(text, full, roots, str(Path.cwd()))
         if name is None:
             raise InputError(
@@ -218,24 +188,3 @@ def _data_set_names_by_file() -> dict[str, str]:
         return {str(path): name for name in DATA_SETS if (path := status(name).path) is not None}
     except DataError:
         return {}
-
-
-def _check_archive_alone_suffices(
-    statement_here: Mapping[str, Any], probed_in_copy: Any, archive_copy: Path
-) -> None:
-    """Raise if archived code reads files outside the archive, or gives different results there."""
-    sets = _data_set_names_by_file()
-    after, _, opened = probed_in_copy
-    for _, full in opened:
-        if full not in sets and is_user_file(full) and not Path(full).is_relative_to(archive_copy):
-            raise InputError(
-                f"{full} is read by an absolute path: move it next to the code, and use a path "
-                "relative to the code."
-            )
-    for name, statement in statement_here.items():
-        if after.get(name) != statement:
-            raise InputError(
-                f"the archive lacks a module or file, as with the archived files alone {name} is "
-                f"{brief_repr(after.get(name))} instead of {brief_repr(statement)}: import the "
-                "module by an import statement, or declare the file in `files`."
-            )

@@ -1,7 +1,7 @@
 """Writing archives of a sweep or of claims, with their runs, code and versions."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -9,17 +9,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pfbench.archive.claim_tasks import as_module_reference, start_claims_and_list_files
-from pfbench.archive.contents import ArchiveContents, collect_contents, collect_declared_files
+from pfbench.archive.contents import collect_contents, collect_declared_files
 from pfbench.archive.page import make_archive_page_files
-from pfbench.archive.reruns import replace_files_by_modules, values_like_file_names
+from pfbench.archive.reruns import values_like_file_names
 from pfbench.archive.unpacking import distribution_versions, source_digest
 from pfbench.base.files import as_storage_errors
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
-from pfbench.base.status import Status
 from pfbench.problems.data.cache import file_digest
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.management import status
-from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.planning.plan import PlannedRun, list_user_code_names, resolve
 from pfbench.runs.planning.study import Spec
@@ -62,7 +60,10 @@ class ArchiveWriter:
         For errors, see `_write`.
         """
         fields = {"kind": "sweep", "title": spec.title or spec.name, "planned": len(outcomes)}
-        return self._write(spec.name, fields, outcomes, {SPEC: spec.text.encode()})
+        plans = [outcome.plan for outcome in outcomes]
+        modules = map(module_name, list_user_code_names(s for p in plans for s in p.user_selectors))
+        files, start = {SPEC: spec.text.encode()}, _resolve_and_list_files
+        return self._write(spec.name, fields, outcomes, files, modules, start, plans)
 
     def write_claims(
         self, theorem_reference: str, results: Mapping[str, Any], outcomes: Sequence[PlanOutcome]
@@ -85,10 +86,8 @@ class ArchiveWriter:
             **results,
         }
         module = theorem.partition(":")[0]
-        contents = collect_contents(
-            [module], start_claims_and_list_files, theorem_reference, theorem
-        )
-        return self._write(module, fields, outcomes, {}, contents=contents)
+        start = start_claims_and_list_files, theorem_reference
+        return self._write(module, fields, outcomes, {}, [module], *start)
 
     def _write(
         self,
@@ -96,23 +95,26 @@ class ArchiveWriter:
         fields: Mapping[str, Any],
         outcomes: Sequence[PlanOutcome],
         files: Mapping[str, bytes],
-        contents: ArchiveContents | None = None,
+        modules: Iterable[str],
+        start: Callable[[Any], set[str]],
+        argument: Any,
     ) -> Mapping[str, Any]:
         """Write an archive; return its manifest without the hashes of its files.
+
+        For `modules`, `start` and `argument`, see `collect_contents`.
 
         Raises
         ------
         InputError
-            If a user-defined module, or a file that it reads, cannot be archived; or if its results
-            differ in a folder that has only the archive.
+            If a user-defined module, or a file that it reads, cannot be archived.
         StorageError
             If a file cannot be read or written.
         """
         plans = [outcome.plan for outcome in outcomes]
-        if contents is None:
-            contents = collect_code_of_runs(plans)
         keys = dict.fromkeys(outcome.entry.key for outcome in outcomes)
         entries = [entry for key in keys if (entry := self.store.get(key)) is not None]
+        read_files = {name for entry in entries for name in entry.notes.get("files", ())}
+        contents = collect_contents(modules, start, argument, read_files)
         environments = [dict(self.environment)]
         for entry in entries:
             if dict(entry.environment) not in environments:
@@ -168,43 +170,21 @@ def _archive_title(theorem: str) -> str:
     return f"{title} ({author})" if author else title
 
 
-def collect_code_of_runs(plans: Sequence[PlannedRun]) -> ArchiveContents:
-    """Return the code of planned runs and the files that it reads.
+def _resolve_and_list_files(plans: Sequence[PlannedRun]) -> set[str]:
+    """Build problems and methods of runs, and return the files that they declare.
 
-    The code of each selector is probed once.
+    Each selector that names code or files is resolved once.
     """
-    visited: set[str] = set()
-    chosen = []
+    files, visited = set[str](), set[str]()
     for plan in plans:
-        files = [text for text in (plan.problem, plan.algorithm) if values_like_file_names(text)]
-        if new := {*plan.user_selectors, *files} - visited:
-            visited |= new
-            chosen.append(plan)
-    if not chosen:
-        return ArchiveContents()
-    names = list_user_code_names(text for plan in chosen for text in plan.user_selectors)
-    elsewhere = [replace_files_by_modules(plan) for plan in chosen]
-    return collect_contents(map(module_name, names), _start_runs_and_list_files, chosen, elsewhere)
-
-
-def _start_runs_and_list_files(plans: Sequence[PlannedRun]) -> tuple[dict[str, Any], set[str]]:
-    """Build the problems of runs and start each run; return results and declared files.
-
-    If user-defined code raises, the result of its run has the reason.
-    """
-    statement: dict[str, Any] = {}
-    files: set[str] = set()
-    for plan in plans:
+        named = [text for text in (plan.problem, plan.algorithm) if values_like_file_names(text)]
+        if {*plan.user_selectors, *named} <= visited:
+            continue
+        visited.update(plan.user_selectors, named)
         resolved = resolve(plan)
-        built = resolved.built_problem
-        method = resolved.resolved_run_or_none.algorithm if resolved.resolved_run_or_none else None
-        files |= collect_declared_files(built.problem, built.problem.set, method)
-        limit = min(PROBE_SECONDS, plan.time_limit or PROBE_SECONDS)
-        run = execute_plan(replace(plan, time_limit=limit))
-        failed = f", {run.stop_reason}" if run.status == Status.ERROR else ""
-        placed = replace_files_by_modules(plan)
-        statement[f"{placed.algorithm} on {placed.problem}"] = f"data {built.digest}{failed}"
-    return statement, files
+        problem, run = resolved.built_problem.problem, resolved.resolved_run_or_none
+        files |= collect_declared_files(problem, problem.set, run and run.algorithm)
+    return files
 
 
 def _data_digests(plans: Sequence[PlannedRun]) -> dict[str, str]:

@@ -48,7 +48,7 @@ def make(
     An archive has every run, the user-defined modules with the files that they read, the digests
     of problems and data, and the versions. An archive of claims also has verdicts, errata and
     faults, and the counterexamples that a short search finds. Runs that the store lacks are
-    executed first. Modules and files that an archive cannot hold are refused. Exit status 1 if a
+    executed first. Files that an archive cannot hold are refused. Exit status 1 if a
     run failed or a claim is violated; the archive states this.
     """
     from pfbench.runs.planning.spec import load_spec

@@ -200,6 +200,7 @@ def test_what_an_archive_cannot_have_is_refused_by_name(packed, tmp_path_factory
     away.write_text("1,2\n3,4\n")
     assert f"the code reads {away}" in packed(file=f"{str(away)!r}").stderr
     assert not Path("a.zip").exists()
-    assert "declared in `files`" in packed(declared='files = ("other.csv",)').stderr
+    says = "other.csv, which the code declares or reads, is not a file"
+    assert says in packed(declared='files = ("other.csv",)').stderr
     monkeypatch.setattr("pfbench.archive.contents.MOST_OF_FILE", 10)
     assert "more than 10: read a smaller file" in packed().stderr
