@@ -36,7 +36,7 @@ from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.processes import confinement_sentence
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun, portable_identity
-from pfbench.runs.storage.archive import CODE
+from pfbench.runs.storage.archive import CODE, data_files
 from pfbench.runs.storage.serialization import StoredRun
 
 LEVEL = 1e-4
@@ -268,7 +268,7 @@ class Check:
         """
         families: dict[PlannedRun, list[tuple[PlannedRun, StoredRun]]] = defaultdict(list)
         for entry in stored_runs:
-            plan = plan_of_stored_run(entry, self.manifest["reads"])
+            plan = plan_of_stored_run(entry, data_files(self.manifest))
             family = replace(plan, seed=0, problem=_with_data_seed(plan.problem, 0))
             families[family].append((plan, entry))
         for family, members in families.items():
@@ -299,7 +299,7 @@ class Check:
         self, entries: Sequence[StoredRun], description: str, *, needed: bool
     ) -> CheckTask:
         task = self._make_run_task(
-            [plan_of_stored_run(entry, self.manifest["reads"]) for entry in entries]
+            [plan_of_stored_run(entry, data_files(self.manifest)) for entry in entries]
         )
         return CheckTask(task, partial(self._compare_reruns, entries), description, needed)
 
@@ -313,7 +313,7 @@ class Check:
             exact = same and entry.run.status != Status.ERROR  # its words may differ
             problem = replace_file_by_module(entry.run.problem)
             if self.manifest["problems"].get(problem, digest) != digest:
-                reads = ", ".join(self.manifest["reads"])
+                reads = ", ".join(data_files(self.manifest))
                 which = f" (its author's code reads {reads})" * bool(reads)
                 self.outcome.add_deviation(f"the data of {problem} differ on this machine{which}")
             elif differs := first_difference_name(entry.run, run, exact=exact):

@@ -6,15 +6,13 @@ runs have read.
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from pfbench.base.errors import DataError, InputError
 from pfbench.base.files import call_and_record_files
 from pfbench.base.user_code import is_pfbench_module
-from pfbench.problems.data.cache import file_digest
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.management import status
 from pfbench.runs.engines.engine import MultiProcessEngine
@@ -26,32 +24,13 @@ LIMIT = 600.0
 """Time limit in seconds for the start of the code."""
 
 
-@dataclass(frozen=True)
-class ArchiveContents:
-    """User-defined code to be archived, with the files that it reads.
-
-    Attributes
-    ----------
-    files
-        Content of the files to be archived, by name in the archive.
-    reads
-        sha256 of all files that the code reads, by name below `CODE`.
-    data
-        sha256 of the files of the built-in data sets that the code reads, by data set.
-    """
-
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    reads: Mapping[str, str] = field(default_factory=dict)
-    data: Mapping[str, str] = field(default_factory=dict)
-
-
-def collect_contents(
+def collect_code_and_data(
     modules: Iterable[str],
     start: Callable[[Any], set[str]],
     argument: Any,
-    read_files: Iterable[str] = (),
-) -> ArchiveContents:
-    """Return user-defined code and the files that it reads.
+    read_files: Iterable[str],
+) -> dict[str, bytes]:
+    """Return the user-defined code to be archived and the files that it reads, by archived name.
 
     Parameters
     ----------
@@ -87,38 +66,29 @@ def collect_contents(
     if result.status != "done":
         raise InputError(f"the list of files that the code reads is unknown: {result.reason}.")
     declared, opened = result.value
-    files_by_name, data = _collect_files_and_data_sets({*declared, *opened, *read_files}, roots)
+    files_by_name = _files_by_archived_name({*declared, *opened, *read_files}, roots)
     for name, file in files_by_name.items():
         if (size := file.stat().st_size) > MOST_OF_FILE:
             raise InputError(
                 f"{file} has {size:,} bytes, more than {MOST_OF_FILE:,}: read a smaller file."
             )
         files[f"{CODE}{name}"] = file.read_bytes()
-    return ArchiveContents(
-        files, {name: file_digest(file) for name, file in files_by_name.items()}, data
-    )
+    return files
 
 
-def _collect_files_and_data_sets(
-    opened: Iterable[str], roots: Iterable[str]
-) -> tuple[dict[str, Path], dict[str, str]]:
-    """Return two dicts on the files that code reads: paths, and digests of built-in data sets.
-
-    The paths are by the name of the file in the archive; the digests are by the name of the data
-    set.
+def _files_by_archived_name(opened: Iterable[str], roots: Iterable[str]) -> dict[str, Path]:
+    """Return the paths of files by their names in the archive, without built-in data sets.
 
     Parameters
     ----------
     opened
         Path of each file as the code writes it.
     """
-    sets = _data_set_names_by_file()
+    data_sets = _data_set_files()
     files_by_name: dict[str, Path] = {}
-    data = {}
     for text in sorted(opened):
         full = os.path.abspath(text)
-        if full in sets:
-            data[sets[full]] = file_digest(Path(full))
+        if full in data_sets:
             continue
         if not Path(full).is_file():
             raise InputError(f"{full}, which the code declares or reads, is not a file.")
@@ -134,7 +104,7 @@ def _collect_files_and_data_sets(
             raise InputError(
                 f"{full} and {files_by_name[name]} would both be {name} in the archive: rename one."
             )
-    return files_by_name, data
+    return files_by_name
 
 
 def archive_path(
@@ -182,9 +152,9 @@ def collect_declared_files(*things: Any) -> set[str]:
     return declared_files
 
 
-def _data_set_names_by_file() -> dict[str, str]:
-    """Return a dict from paths to names of downloaded data sets; {} if pooch is not installed."""
+def _data_set_files() -> set[str]:
+    """Return the paths of downloaded data sets; an empty set if pooch is not installed."""
     try:
-        return {str(path): name for name in DATA_SETS if (path := status(name).path) is not None}
+        return {str(status(name).path) for name in DATA_SETS}
     except DataError:
-        return {}
+        return set()

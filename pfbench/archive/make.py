@@ -9,19 +9,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pfbench.archive.claim_tasks import as_module_reference, start_claims_and_list_files
-from pfbench.archive.contents import collect_contents, collect_declared_files
+from pfbench.archive.contents import collect_code_and_data, collect_declared_files
 from pfbench.archive.page import make_archive_page_files
 from pfbench.archive.reruns import values_like_file_names
 from pfbench.archive.unpacking import distribution_versions, source_digest
 from pfbench.base.files import as_storage_errors
-from pfbench.base.selectors import Selector, module_name, replace_file_by_module
-from pfbench.problems.data.cache import file_digest
-from pfbench.problems.data.catalogue import DATA_SETS
-from pfbench.problems.data.management import status
+from pfbench.base.selectors import module_name, replace_file_by_module
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.planning.plan import PlannedRun, list_user_code_names, resolve
 from pfbench.runs.planning.study import Spec
-from pfbench.runs.storage.archive import LOCK, RUNS, SPEC, write_archive
+from pfbench.runs.storage.archive import LOCK, RUNS, SPEC, Archive, open_archive, write_archive
 from pfbench.runs.storage.store import Store
 from pfbench.verification.claim import Claim
 from pfbench.verification.user_claims import import_module_file, load_claims, split_reference
@@ -54,8 +51,8 @@ class ArchiveWriter:
     environment: Mapping[str, str]
     version: str
 
-    def write_sweep(self, spec: Spec, outcomes: Sequence[PlanOutcome]) -> Mapping[str, Any]:
-        """Write an archive of a sweep with all its runs; return the manifest.
+    def write_sweep(self, spec: Spec, outcomes: Sequence[PlanOutcome]) -> Archive:
+        """Write an archive of a sweep with all its runs; return it.
 
         For errors, see `_write`.
         """
@@ -67,8 +64,8 @@ class ArchiveWriter:
 
     def write_claims(
         self, theorem_reference: str, results: Mapping[str, Any], outcomes: Sequence[PlanOutcome]
-    ) -> Mapping[str, Any]:
-        """Write an archive of claims, with their runs and the results of their verification.
+    ) -> Archive:
+        """Write an archive of claims, with their runs and the results of verification; return it.
 
         Parameters
         ----------
@@ -98,10 +95,10 @@ class ArchiveWriter:
         modules: Iterable[str],
         start: Callable[[Any], set[str]],
         argument: Any,
-    ) -> Mapping[str, Any]:
-        """Write an archive; return its manifest without the hashes of its files.
+    ) -> Archive:
+        """Write an archive, and return it.
 
-        For `modules`, `start` and `argument`, see `collect_contents`.
+        For `modules`, `start` and `argument`, see `collect_code_and_data`.
 
         Raises
         ------
@@ -114,7 +111,7 @@ class ArchiveWriter:
         keys = dict.fromkeys(outcome.entry.key for outcome in outcomes)
         entries = [entry for key in keys if (entry := self.store.get(key)) is not None]
         read_files = {name for entry in entries for name in entry.notes.get("files", ())}
-        contents = collect_contents(modules, start, argument, read_files)
+        code = collect_code_and_data(modules, start, argument, read_files)
         environments = [dict(self.environment)]
         for entry in entries:
             if dict(entry.environment) not in environments:
@@ -132,21 +129,19 @@ class ArchiveWriter:
             "user_modules": list_user_code_names(s for p in plans for s in p.user_selectors),
             "environments": environments,
             "problems": problems,
-            "data": {**_data_digests(plans), **contents.data},
-            "reads": dict(contents.reads),
             "source": source_digest(),
             "lock": versions,
         }
         inside = {
             **files,
-            **contents.files,
+            **code,
             **make_archive_page_files(manifest),
             RUNS: self._copy_store([entry.key for entry in entries]),
             LOCK: "".join(f"{name}=={version}\n" for name, version in versions.items()).encode(),
         }
         with as_storage_errors(f"the archive {self.path}"):
             write_archive(self.path, inside, manifest)
-        return manifest
+        return open_archive(self.path)
 
     def _copy_store(self, keys: Sequence[str]) -> bytes:
         """Return the bytes of a new store file that contains only the runs with these keys."""
@@ -185,10 +180,3 @@ def _resolve_and_list_files(plans: Sequence[PlannedRun]) -> set[str]:
         problem, run = resolved.built_problem.problem, resolved.resolved_run_or_none
         files |= collect_declared_files(problem, problem.set, run and run.algorithm)
     return files
-
-
-def _data_digests(plans: Sequence[PlannedRun]) -> dict[str, str]:
-    """Return the SHA-256 of each data set that planned runs use and that is not missing."""
-    sources = {Selector.parse(plan.problem).texts.get("source", "") for plan in plans}
-    paths = {name: status(name).path for name in sorted(sources & DATA_SETS.keys())}
-    return {name: file_digest(path) for name, path in paths.items() if path is not None}

@@ -15,9 +15,6 @@ from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import as_storage_errors
-from pfbench.problems.data.cache import file_digest
-from pfbench.problems.data.catalogue import DATA_SETS
-from pfbench.problems.data.management import status
 from pfbench.runs.storage.archive import CODE, Archive
 from pfbench.runs.storage.content_keys import library_version
 from pfbench.runs.storage.damage import DamagedFileError
@@ -79,18 +76,6 @@ def read_runs(folder: Path) -> list[StoredRun]:
             )
     store.close()
     return entries
-
-
-def list_changed_data(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the data sets of an archive that this machine lacks or has in another version."""
-    changed = {}
-    for name, digest in manifest["data"].items():
-        path = status(name).path if name in DATA_SETS else None
-        if path is None:
-            changed[name] = "not downloaded" if name in DATA_SETS else "unknown here"
-        elif file_digest(path) != digest:
-            changed[name] = "another version here"
-    return changed
 
 
 def _module(name: str) -> str:

@@ -1,7 +1,7 @@
 """``pfbench archive``: write runs or claims to one archive file, and check archives."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,8 +94,7 @@ def _make_sweep(writer: "ArchiveWriter", spec: "Spec", engine: Any, *, as_json: 
     spec = execution.tune(spec)
     outcomes = execution.run(spec.name, spec.runs())
     searched = RunExecution(writer.store, engine, quiet=True).run(spec.name, spec.search_runs())
-    manifest = writer.write_sweep(spec, [*outcomes, *searched])
-    _show_made(writer, manifest, as_json=as_json)
+    _show_made(writer.write_sweep(spec, [*outcomes, *searched]), as_json=as_json)
     terminal.exit_if_failed(outcomes, ", archived as failed")
 
 
@@ -141,8 +140,7 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
             "most": limit,
         },
     }
-    manifest = writer.write_claims(theorem, results, outcomes)
-    _show_made(writer, manifest, as_json=work.is_quiet)
+    _show_made(writer.write_claims(theorem, results, outcomes), as_json=work.is_quiet)
     doubtful = [verdict for verdict in rows if verdict.lost or not verdict.verdict.keeps_bound]
     for verdict in doubtful:
         terminal.print_error(f"{verdict.claim.name} is {verdict.verdict}: {verdict.reason}")
@@ -152,21 +150,21 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
     terminal.exit_if(errors or any(verdict.is_violated_or_lost for verdict in doubtful))
 
 
-def _show_made(writer: "ArchiveWriter", manifest: Mapping[str, Any], *, as_json: bool) -> None:
+def _show_made(archive: "Archive", *, as_json: bool) -> None:
     from pfbench.archive.page import badge_phrases
+    from pfbench.runs.storage.archive import data_files
 
-    size = writer.path.stat().st_size
-    says, modules = " · ".join(badge_phrases(manifest)), manifest["user_modules"]
+    manifest, size, reads = archive.manifest, len(archive.data), data_files(archive.manifest)
+    modules, problems = manifest["user_modules"], manifest["problems"]
     facts = [
-        Fact("archive", str(writer.path), "archive"),
+        Fact("archive", str(archive.path), "archive"),
         Fact("kind", manifest["kind"], "kind"),
         Fact("title", manifest["title"], "title"),
-        Fact("says", says, "says"),
+        Fact("says", " · ".join(badge_phrases(manifest)), "says"),
         Fact("bytes", size, "size", format_bytes(size)),
-        Fact("problems", manifest["problems"], "problems", str(len(manifest["problems"]))),
-        Fact("data", manifest["data"], "data sets", ", ".join(manifest["data"]) or "none"),
+        Fact("problems", problems, "problems", str(len(problems))),
         Fact("user_modules", modules, "user-defined", ", ".join(modules) or "none"),
-        Fact("reads", manifest["reads"], "files read", ", ".join(manifest["reads"]) or "none"),
+        Fact("reads", reads, "files read", ", ".join(reads) or "none"),
     ]
     show_facts(facts, as_json=as_json)
 

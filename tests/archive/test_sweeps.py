@@ -5,7 +5,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from command_line import SMALL
@@ -23,8 +22,8 @@ from forged_archives import (
 
 import pfbench as package
 from pfbench.archive.checker import _all_check_tasks
-from pfbench.archive.unpacking import list_changed_data, read_runs
-from pfbench.runs.storage.archive import open_archive
+from pfbench.archive.unpacking import read_runs
+from pfbench.runs.storage.archive import data_files, open_archive
 
 SPEC = f"""
 problems = "{SMALL}"
@@ -101,14 +100,6 @@ def test_forged_runs_are_seen_elsewhere_by_their_counts(sweep, tmp_path, runs, e
     assert [says in text for text in off] == ([True] if says else [])
 
 
-def test_data_sets_that_are_not_the_same_here_are_named(monkeypatch, tmp_path):
-    (tmp_path / "file").write_bytes(b"rows")
-    there = SimpleNamespace(path=tmp_path / "file")
-    monkeypatch.setattr("pfbench.archive.unpacking.status", lambda name: there)
-    changed = list_changed_data({"data": {"a9a": "0", "other": "1"}})
-    assert changed == {"other": "unknown here", "a9a": "another version here"}
-
-
 # --- what user-defined code reads -----------------------------------------------------------------
 
 PROBLEM = """
@@ -169,7 +160,7 @@ def test_a_problem_that_reads_a_csv_is_recomputed_elsewhere(packed, tmp_path, tm
     outcome = packed()
     assert outcome.exit_code == 0, outcome.output
     archive = open_archive(tmp_path / "a.zip")
-    assert [*archive.manifest["reads"]] == ["cancer.csv"]
+    assert data_files(archive.manifest) == ["cancer.csv"]
     assert archive.read("code/cancer.csv") == (tmp_path / "cancer.csv").read_bytes()
     assert archive.read("code/whole_helper.py") == b"LENGTH = 3\n"
     assert b"numpy==" in archive.read("lock.txt")

@@ -19,7 +19,7 @@ ABOUT = {
     "user_modules": ["mine"],
     "environments": [{"python": "3.12"}],
     "source": "0",
-    **{key: {} for key in ("problems", "data", "reads", "lock")},
+    **{key: {} for key in ("problems", "lock")},
 }
 MANIFEST_FIELDS = {"schema": SCHEMA, **ABOUT}
 SPEC = b'problems = "p"\n'
