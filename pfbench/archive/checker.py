@@ -125,7 +125,7 @@ class _ClaimsTasks:
         return self.fields["effort"], self.fields["seed"]
 
     def all(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield tasks that check claims, runs, counterexamples, verdicts, errata and faults."""
+        """Yield tasks that check claims, runs, counterexamples, verdicts and faults."""
         fields, fresh = self.fields, self.check.rng.randrange(2**31)
         self.check.outcome.verdicts[1] = len(fields["verdicts"])
         task = self.ask(claim_tasks.describe_claims, fields["faults"]["most"])
@@ -139,7 +139,7 @@ class _ClaimsTasks:
             text = f"the counterexample to {record['claim']}"
             yield CheckTask(task, take, text, subject="counterexamples")
         yield from self.verdict_tasks_and_new_data(fresh)
-        yield from self.errata_and_faults()
+        yield from self.fault_tasks()
 
     def verdict_tasks_and_new_data(self, new_data_seed: int) -> Iterator[CheckTask]:
         """Yield tasks that recompute verdicts, then tasks that check the claims on other data."""
@@ -158,13 +158,9 @@ class _ClaimsTasks:
             note = outcome.add_deviation
             yield CheckTask(task, note, f"{name} with other data", not k, "verdicts")
 
-    def errata_and_faults(self) -> Iterator[CheckTask]:
-        """Yield tasks that recompute the findings on errata and on a sample of faults."""
-        shuffle, faults = self.check.shuffle_sample, self.fields["faults"]
-        for k, item in enumerate(shuffle(self.fields["errata"])):
-            name, take = item["erratum"], partial(self.compare_erratum, item)
-            task = self.ask(claim_tasks.recompute_erratum, name, *self.effort_and_seed)
-            yield CheckTask(task, take, f"erratum {name}", not k, "errata")
+    def fault_tasks(self) -> Iterator[CheckTask]:
+        """Yield tasks that examine a sample of faults again."""
+        faults = self.fields["faults"]
         counted = [
             *(("", item["mutant"], by) for item in faults["planted"] for by in item["caught_by"]),
             *(
@@ -174,7 +170,7 @@ class _ClaimsTasks:
             ),
         ]
         self.check.outcome.faults[1] = len(counted)
-        for fault in shuffle(counted, FAULTS):
+        for fault in self.check.shuffle_sample(counted, FAULTS):
             task = self.ask(claim_tasks.is_fault_confirmed, fault, *self.effort_and_seed)
             take = partial(self.record_fault_unless_confirmed, *fault[1:])
             yield CheckTask(task, take, f"fault {fault[1]}", False, "faults")
@@ -182,7 +178,7 @@ class _ClaimsTasks:
     # --- what becomes of it -----------------------------------------------------------------------
 
     def compare_with_manifest(self, statements: Mapping[str, Any]) -> None:
-        """Compare the claims, faults and errata of the archived code with those in the manifest."""
+        """Compare the claims and faults of the archived code with those in the manifest."""
         note, fields, faults = self.check.outcome.add_deviation, self.fields, self.fields["faults"]
         note(_difference(fields["claims"], statements["claims"], "its claims"))
         names = [claim["name"] for claim in statements["claims"]]
@@ -191,11 +187,9 @@ class _ClaimsTasks:
         for kind, results in (
             ("planted", [item["mutant"] for item in faults["planted"]]),
             ("generated", [[item["fault"], item["admissible"]] for item in faults["generated"]]),
-            ("errata", [erratum["erratum"] for erratum in fields["errata"]]),
         ):
             if results != statements[kind]:
-                subject = kind if kind == "errata" else f"{kind} faults"
-                note(f"the {subject} are not those that the archived code gives")
+                note(f"the {kind} faults are not those that the archived code gives")
 
     def compare_planned_runs(self, stored_runs: Sequence[StoredRun], answer: Sequence[Any]) -> None:
         """Record a deviation for missing planned runs, and one for runs that no claim plans."""
@@ -223,14 +217,6 @@ class _ClaimsTasks:
         exact = ["measured", "reason"] if self.check.is_same_environment else []
         names = ["verdict", "kind", "source", "claimed", *exact]
         self.record_difference(f"the verdict on {old['claim']}", old, new, names)
-
-    def compare_erratum(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-        """Compare a recomputed finding on an erratum with the archived one; record deviations."""
-        left_out = set() if self.check.is_same_environment else {"evidence"}
-        title = f"the erratum {old['erratum']}"
-        self.record_difference(title, old, new, (old.keys() | new.keys()) - left_out)
-        if old["evidence"]["shown"] != new["evidence"]["shown"]:
-            self.check.outcome.add_deviation(f"{title} is not reproduced as archived")
 
     def record_difference(
         self, title: str, old: Mapping[str, Any], new: Mapping[str, Any], names: Collection[str]

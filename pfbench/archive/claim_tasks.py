@@ -29,7 +29,7 @@ from pfbench.verification.faults.equivalence import find_equivalence
 from pfbench.verification.faults.generate import generate_faults, sample_faults
 from pfbench.verification.homogeneity import check_claim_units
 from pfbench.verification.instances import with_other_data_seed
-from pfbench.verification.session import examine, judge
+from pfbench.verification.session import judge
 from pfbench.verification.statements.bound import Bound
 from pfbench.verification.statements.error_law import ErrorLawCheck
 from pfbench.verification.statements.exact_counts import ExactCounts
@@ -55,7 +55,7 @@ def as_module_reference(reference: str) -> str:
 
 
 def describe_claims(theorem: str, max_generated_faults: int) -> dict[str, Any]:
-    """Return descriptions of a theorem's claims, and names of their faults and errata.
+    """Return descriptions of a theorem's claims, and names of their faults.
 
     The result is a dict of JSON data. Faults are planted by hand or generated.
 
@@ -84,7 +84,6 @@ def describe_claims(theorem: str, max_generated_faults: int) -> dict[str, Any]:
             [fault.name, next((entry.reason for entry in ADMISSIBLE if entry.covers(fault)), None)]
             for fault in faults
         ],
-        "errata": [erratum.name for erratum in paper.errata],
     }
 
 
@@ -183,12 +182,6 @@ def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed:
         f"on renamed instances with other data, {name} is {verdict.verdict}: "
         f"{verdict.reason.rstrip('.')}"
     )
-
-
-def recompute_erratum(theorem: str, name: str, effort: str, seed: int) -> Mapping[str, Any]:
-    """Examine an erratum again; return its finding as JSON data."""
-    erratum = next(erratum for erratum in load_claims(theorem).errata if erratum.name == name)
-    return examine(erratum, effort, seed).as_json()
 
 
 def is_fault_confirmed(theorem: str, fault: Sequence[str], effort: str, seed: int) -> bool:

@@ -72,8 +72,7 @@ class ArchiveWriter:
         theorem_reference
             FILE.py, FILE.py:NAME, MODULE or MODULE:NAME.
         results
-            Seed, effort, claims, verdicts, counterexamples, errata and faults, as the manifest
-            stores them.
+            Seed, effort, claims, verdicts, counterexamples and faults, as the manifest stores them.
         """
         theorem = as_module_reference(theorem_reference)
         fields = {

@@ -140,16 +140,6 @@ def result_tables(fields: Mapping[str, Any]) -> dict[str, list[Row]]:
             }
             for record in fields["counterexamples"]
         ],
-        "Reproduced errata": [
-            {
-                "erratum": erratum["erratum"],
-                "conclusion": erratum["ruling"],
-                "as printed or read": erratum["as_printed"],
-                "corrected": erratum["corrected"],
-            }
-            for erratum in fields["errata"]
-            if erratum["evidence"]["shown"]
-        ],
     }
 
 

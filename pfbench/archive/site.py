@@ -1,7 +1,7 @@
 """Website of a collection of checked archives.
 
 A collection is a folder of archives, each with a file that stores the result of its check. The site
-lists claims by class of problems, counterexamples, errata and sweeps.
+lists claims by class of problems, counterexamples and sweeps.
 """
 
 import json

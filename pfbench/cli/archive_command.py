@@ -46,8 +46,8 @@ def make(
     """Write a sweep or claims to one archive.
 
     An archive has every run, the user-defined modules with the files that they read, the digests
-    of problems and data, and the versions. An archive of claims also has verdicts, errata and
-    faults, and the counterexamples that a short search finds. Runs that the store lacks are
+    of problems and data, and the versions. An archive of claims also has verdicts, faults,
+    and the counterexamples that a short search finds. Runs that the store lacks are
     executed first. Files that an archive cannot hold are refused. Exit status 1 if a
     run failed or a claim is violated; the archive states this.
     """
@@ -104,19 +104,17 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
         plan_claim_runs,
         search_and_add_counterexamples,
     )
-    from pfbench.claims.catalogue import load_user_papers, select_claims, select_mutants
+    from pfbench.claims.catalogue import select_claims, select_mutants
     from pfbench.cli.faults import generate_faults, study_method_faults
     from pfbench.cli.report_sources import RunExecution
-    from pfbench.cli.verify import report_unit_consistency, sentences_on_unreproduced_errata
+    from pfbench.cli.verify import report_unit_consistency
 
     (theorem,) = work.names
     claims = select_claims(work.names, work.effort)
     report_unit_consistency(claims, work)
-    errata = [erratum for paper in load_user_papers(work.names) for erratum in paper.errata]
     planted = select_mutants(work.names)
-    with work.progress_of_checks("verification", len(claims) + len(errata)) as steps:
+    with work.progress_of_checks("verification", len(claims)) as steps:
         done = work.make_session(steps).verify(claims)
-        examined = work.make_session(steps).examine(errata)
     rows, counterexamples = search_and_add_counterexamples(
         done.rows, work.engine, work.effort, work.seeds[0]
     )
@@ -132,7 +130,6 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
         "claims": describe_claims(theorem, 0)["claims"],
         "verdicts": [verdict.as_json() for verdict in rows],
         "counterexamples": counterexamples,
-        "errata": [finding.as_json() for finding in examined],
         "faults": {
             "planted": [outcome.as_json() for outcome in caught],
             "generated": [study.as_json() for study in studied],
@@ -144,10 +141,7 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
     doubtful = [verdict for verdict in rows if verdict.lost or not verdict.verdict.keeps_bound]
     for verdict in doubtful:
         terminal.print_error(f"{verdict.claim.name} is {verdict.verdict}: {verdict.reason}")
-    errors = [*sentences_on_unreproduced_errata(examined)]
-    for text in errors:
-        terminal.print_error(text)
-    terminal.exit_if(errors or any(verdict.is_violated_or_lost for verdict in doubtful))
+    terminal.exit_if(any(verdict.is_violated_or_lost for verdict in doubtful))
 
 
 def _show_made(archive: "Archive", *, as_json: bool) -> None:
@@ -188,7 +182,7 @@ def check(
     The hash of the archive and the salt, which its author cannot know, determine what is recomputed
     first. With the same versions on the same machine, runs must agree bit for bit; otherwise in
     their counts, and in their measures to 1e-6. Runs with new seeds must have the distribution of
-    the archived runs, by rank tests with a joint level of 1e-4. Verdicts, errata and faults are
+    the archived runs, by rank tests with a joint level of 1e-4. Verdicts and faults are
     recomputed, and claims are judged with other data. Code of the archive runs only in confined
     processes; what these may not do is printed first. Exit status 1 if a result differs from the
     archive, or a required one could not be recomputed.

@@ -73,11 +73,6 @@ def test_a_claim_that_is_violated_is_told_and_its_archive_says_so(folder):
 # --- what is written in it ------------------------------------------------------------------------
 
 
-def an_erratum(about):
-    words = dict.fromkeys(("as_printed", "corrected", "ruling"), "")
-    about["errata"] = [{"erratum": "of-others", "evidence": {"shown": True}} | words]
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -87,7 +82,6 @@ def an_erratum(about):
             lambda about: about["faults"]["generated"][0].update(admissible="a line of proof"),
             "the generated faults are not those",
         ),
-        (an_erratum, "the errata are not those"),
         (lambda about: about["verdicts"].reverse(), "the verdicts are not about the claims"),
         (
             lambda about: about["claims"][0].update(statement="f(x_t) - min f <= Delta/t"),
@@ -147,7 +141,7 @@ def test_a_fault_that_changes_something_does_not_pass_for_one_that_does_not(
     assert not is_fault_confirmed(theorem, ("", "lazy-eager", "lazy-falls"), *how)
     check = checking(archive, tmp_path / "inside")
     check.manifest["faults"]["generated"][0] |= {"found_by": None, "equivalent": "runs"}
-    asked = {one.description for one in _ClaimsTasks(check, check.manifest).errata_and_faults()}
+    asked = {one.description for one in _ClaimsTasks(check, check.manifest).fault_tasks()}
     name = check.manifest["faults"]["generated"][0]["fault"]
     assert f"fault {name}" in asked  # there are four, and all are looked at
 

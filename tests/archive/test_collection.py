@@ -47,28 +47,20 @@ def test_what_a_check_found_holds_for_the_same_bytes_alone(archive, tmp_path):
     assert read_record(path, digest) is None
 
 
-def test_the_site_shows_claims_by_class_and_errata_that_stand(archive, tmp_path):
-    def erratum(name, shown):
-        words = {"as_printed": "a <= b", "corrected": "a <= 2 b", "claim": "", "ruling": "wrong"}
-        return {"erratum": name, **words, "evidence": {"shown": shown}, "readings": {}}
-
-    def with_errata(about):
-        about["errata"] += [erratum("of-one", True), erratum("of-two", False)]
+def test_the_site_shows_claims_by_class(archive, tmp_path):
+    def with_class(about):
         about["claims"][0] |= {"homogeneous": False, "normalised": "L is 1 <here>"}
         about["claims"][0] |= {"method": "", "assumptions": ["f convex"]}
 
-    path = forged(archive, tmp_path / "errata.zip", about=with_errata)
+    path = forged(archive, tmp_path / "class.zip", about=with_class)
     write_site([CheckedArchive(open_archive(path), CHECKED)], tmp_path / "out")
     board = (tmp_path / "out" / "index.html").read_text()
     assert "<td>✗ L is 1 &lt;here&gt;</td>" in board
     assert "<td>f convex</td>" in board
-    assert "a &lt;= 2 b" in board
-    assert "of-one" in board
-    assert "of-two" not in board
     assert "<b>" not in board
-    assert board.count("<tr>") == 3 + 2
+    assert board.count("<tr>") == 3
     assert "f(x_t) - min f &lt;= Delta" in board
-    names = {item.name for item in (tmp_path / "out" / "errata").iterdir()}
+    names = {item.name for item in (tmp_path / "out" / "class").iterdir()}
     assert names == {"index.html", "badge.svg"}
 
 
