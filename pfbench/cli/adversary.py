@@ -161,17 +161,12 @@ def _run_contests(
     if output is not None:
         for _, outcome in outcomes:
             write_certificate(outcome, output)
-    certificates = {
-        result.label: result.certificate for result in results if result.certificate is not None
-    }
+    certificates = [result.certificate for result in results if result.certificate is not None]
     if as_json and certificates:
-        records = [certificate.as_json() for certificate in certificates.values()]
+        records = [certificate.as_json() for certificate in certificates]
         terminal.print_json(records[0] if len(results) == 1 else records)
-    elif len(results) == 1:
-        for certificate in certificates.values():
-            show_certificate(certificate)
-    elif certificates:
-        _show_certificates(certificates)
+    for certificate in () if as_json else certificates:
+        show_certificate(certificate)
     for lost in (result for result in results if result.failure_reason):
         terminal.print_error(f"there is no certificate of {lost.label}: {lost.failure_reason}")
     terminal.exit_if(
@@ -216,27 +211,3 @@ def show_certificate(certificate: "Certificate") -> None:
 def _describe_calls(certificate: "Certificate") -> str:
     calls = certificate.calls_to_target
     return "not reached" if calls is None else f"{calls:,}"
-
-
-def _show_certificates(certificates: "Mapping[str, Certificate]") -> None:
-    """Print a table with one row for each certificate."""
-    rows = []
-    for label, item in certificates.items():
-        certified = f"for {item.certified_for}" if item.certified else "no"
-        gap, queries = f"{2.0 * item.min_gap_over_diameter:.4g} R", item.query_max_relative_error
-        errors = (
-            f"{item.answer_max_relative_error:.1e}",
-            ("no number" if queries is None else f"{queries:.1e}"),
-        )
-        rows.append((certified, gap, _describe_calls(item), *errors, item.counts.lo, label))
-    first = next(iter(certificates.values()))
-    names = "certified", "least gap", "calls to 0.08 R", "(i)", "(ii)", "LO", "algorithm"
-    floor = "floor", "0.08 R before T calls"
-    title = format_plural(len(certificates), "algorithm")
-    terminal.print_parts(
-        field_table([("horizon T", first.horizon), ("dimension", first.dimension), floor]),
-        section_with_title(title, make_table(names, rows, right=names[1:-1])),
-    )
-    for label, item in certificates.items():
-        for finding in item.findings:
-            terminal.print_error(f"{label}: {finding}")

@@ -20,7 +20,7 @@ from pfbench.base.names import unknown_name_error
 from pfbench.cli import terminal
 from pfbench.cli.formatting import docstring_summary
 from pfbench.cli.options import AS_JSON, argument
-from pfbench.cli.terminal import Fact, make_table, section_with_title
+from pfbench.cli.terminal import make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.base.parameters import Parameter
@@ -66,17 +66,11 @@ class CatalogueItem:
         return list(getattr(self.object, "cites", ()) or find_cited_paper_keys(self.source))
 
     @property
-    def facts(self) -> list[Fact]:
-        """Name, kind, description and source, as ``pfbench info`` prints them first."""
-        keys = self.source_citation_keys
-        return [
-            Fact("name", self.name, "name", f"{self.name} ({self.kind})"),
-            Fact("kind", self.kind),
-            Fact("summary", self.summary, "what it is"),
-            Fact("source", self.source, "source"),
-            Fact("cites", keys),
-            *(Fact("", key, "cites", _format_reference(key)) for key in keys),
-        ]
+    def record(self) -> dict[str, Any]:
+        """Record that ``pfbench info`` prints first: that of the list, and the cited papers."""
+        return self.as_json() | {
+            "references": [_format_reference(key) for key in self.source_citation_keys]
+        }
 
 
 def _format_reference(key: str) -> str:

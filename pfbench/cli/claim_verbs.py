@@ -11,7 +11,8 @@ from rich.text import Text
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
-from pfbench.cli.descriptions import show_claim_or_erratum
+from pfbench.cli.catalogue import CatalogueItem
+from pfbench.cli.claim_descriptions import describe_claim, describe_erratum
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.terminal import make_table
 from pfbench.cli.verification_job import VerificationJob, announce_claims, open_job
@@ -32,7 +33,12 @@ def explain(name: str = argument("NAME", "A claim or an erratum.", default=...))
     from pfbench.claims.catalogue import ERRATA, claim
 
     (name,) = announce_claims([name], None)
-    show_claim_or_erratum(ERRATA[name] if name in ERRATA else claim(name))
+    if name in ERRATA:
+        terminal.show_record(describe_erratum(ERRATA[name]), as_json=False)
+        return
+    explained = claim(name)
+    item = CatalogueItem(name, "claim", explained.source, explained.statement)
+    terminal.show_record(item.record | describe_claim(explained), as_json=False)
 
 
 # --- power ----------------------------------------------------------------------------------------

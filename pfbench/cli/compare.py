@@ -1,29 +1,25 @@
 """``pfbench compare``: compare one method with the built-in methods on a suite of problems."""
 
 import gc
-import re
 from contextlib import closing
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import Selector
 from pfbench.cli import options, terminal
 from pfbench.cli.catalogue import resolve_spec_path, suite_spec_paths
 from pfbench.cli.formatting import format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.report_command import OUTPUT, render_table
 from pfbench.cli.report_sources import ComparisonRunSource, RunExecution, report_contents
-from pfbench.cli.terminal import Fact, make_table, section_with_title
+from pfbench.cli.terminal import make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
     from pfbench.reporting.report import SuiteComparison
     from pfbench.reporting.report_contents import ReportSummary
     from pfbench.runs.planning.study import Spec
-    from pfbench.runs.planning.tune import TunedMethod, TuningPlan
     from pfbench.runs.suite_archive import SuiteArchive
 
 
@@ -200,23 +196,22 @@ def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_j
     comparisons = [
         row for label in labels for row in duels_with_best_as_json(comparison, label, labels)
     ]
-    facts = [
-        Fact("name", spec.name),
-        Fact("runs", len(spec.runs())),
-        Fact("sentences", list(summary.sentences)),
-        Fact("comparisons", comparisons),
-        Fact("chosen", choices_as_json(spec.study, labels)),
-        Fact("files", [str(file) for file in summary.files]),
-    ]
+    if as_json:
+        terminal.print_json(
+            {
+                "name": spec.name,
+                "runs": len(spec.runs()),
+                "sentences": list(summary.sentences),
+                "comparisons": comparisons,
+                "chosen": choices_as_json(spec.study, labels),
+                "files": [str(file) for file in summary.files],
+            }
+        )
+        return
     first, *further = summary.sentences
-    terminal.show_facts(
-        facts,
-        first,
-        *map(render_table, summary.tables),
-        *([section_with_title("what failed", *further)] if further else []),
-        *map(str, summary.files),
-        as_json=as_json,
-    )
+    failed = section_with_title("what failed", *further) if further else None
+    tables = map(render_table, summary.tables)
+    terminal.print_parts(first, *tables, failed, *map(str, summary.files))
 
 
 def write_comparison(
@@ -240,12 +235,6 @@ def write_comparison(
     return ReportSummary(sentences, tuple(tables), tuple(files)), front.comparisons[0]
 
 
-# --- grids ----------------------------------------------------------------------------------------
-
-_OFTEN = ("step", "batch")
-"""Parameters with a column of their own in the table that lists the tuned parameters."""
-
-
 def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
     """Print the parameters that are tuned for each method of a suite, and for the candidate."""
     from pfbench.runs.planning.suite import add_candidate
@@ -255,7 +244,7 @@ def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
     tune = spec.study.tune
     if tune is None:
         raise InputError(f"the suite {spec.name} has no table [tune]: name a suite that has it.")
-    grids = [
+    grids: list[dict[str, Any]] = [
         {
             "algorithm": method.tuned_label,
             "selector": method.selector,
@@ -264,42 +253,16 @@ def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
         }
         for method in tune.methods
     ]
-    facts = [Fact("name", spec.name), Fact("candidate", dict(spec.candidate)), Fact("grids", grids)]
-    heads = ("method", *_OFTEN, "other parameters", "trials")
-    table = make_table(heads, [_grid_row(method, tune) for method in tune.methods])
-    rule = section_with_title("rule", *_describe_tuning_rule(tune))
-    terminal.show_facts(facts, table, rule, as_json=as_json)
-
-
-def _grid_row(method: "TunedMethod", tune: "TuningPlan") -> list[str]:
-    from pfbench.base.constants import is_formula_in_constants
-
-    grid = {name: _format_values(values) for name, values in method.grid.items()}
-    texts = Selector.parse(method.selector).texts
-    plain = {name: re.sub(r"\{\w+\}", "1", text) for name, text in texts.items()}
-    formulas = {name: texts[name] for name, text in plain.items() if is_formula_in_constants(text)}
-    rest = {name: text for name, text in grid.items() if name not in _OFTEN} | formulas
-    return [
-        method.tuned_label,
-        *(grid.get(name, "") for name in _OFTEN),
-        "; ".join(f"{name} {words}" for name, words in rest.items()),
-        str(len(method.grid_points(tune.trials))),
+    if as_json:
+        terminal.print_json({"name": spec.name, "candidate": spec.candidate, "grids": grids})
+        return
+    rows = [
+        (
+            row["algorithm"],
+            "; ".join(f"{name} {', '.join(map(str, v))}" for name, v in row["grid"].items()),
+            row["trials"],
+            row["selector"],
+        )
+        for row in grids
     ]
-
-
-def _format_values(values: Any) -> str:
-    return ", ".join(map(str, values)) if isinstance(values, list | tuple) else ""
-
-
-def _describe_tuning_rule(tune: "TuningPlan") -> list[str]:
-    text = (files("pfbench.cli") / "templates" / "tuning_rule.txt").read_text("utf-8")
-    further = (
-        " If the chosen value is at an end of a list of numbers, the list is extended once by one "
-        "value, which is tried, too."
-    )
-    return text.format(
-        seeds=_format_values(tune.seeds),
-        targets=", ".join(f"{stop.measure} <= {stop.target:g}" for stop in tune.targets),
-        count=tune.count.upper(),
-        further=further if tune.extends_grid else "",
-    ).splitlines()
+    terminal.print_parts(make_table(("method", "grid", "trials", "selector"), rows))

@@ -1,6 +1,6 @@
 """Formatting of numbers, counts, times, sizes and parameters for terminals."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from inspect import getdoc
 from typing import Any
 
@@ -54,26 +54,6 @@ def format_parameters(parameters: Any) -> str:
 def format_unmet(unmet: Sequence[str]) -> str:
     """Return a sentence on the assumptions that a problem might not satisfy, or an empty text."""
     return f"the theory assumes {', '.join(unmet)}: not known for this problem" if unmet else ""
-
-
-def format_if_known(value: Any, words: Callable[[Any], str]) -> str:
-    """Return a value formatted by the function `words`, or "not known" if the value is None."""
-    return "not known" if value is None else words(value)
-
-
-def format_component_count(n: int | None) -> str:
-    """Return the number of components as text, such as "2,000 components".
-
-    If n is None, the problem is an expectation over samples.
-    """
-    return "a sampler, without n" if n is None else format_plural(n, "component")
-
-
-def format_shape(shape: Sequence[int]) -> str:
-    """Return the shape of a point as text, such as "200 x 200 matrix" or "vector of length 30"."""
-    if len(shape) == 1:
-        return f"vector of length {shape[0]:,}"
-    return " x ".join(f"{side:,}" for side in shape) + " matrix"
 
 
 def _value(value: Any) -> str:

@@ -1,17 +1,15 @@
 """``pfbench info``: print one item with its parameters, constants and counts."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from inspect import getdoc
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rich.console import RenderableType
-
 from pfbench.base.errors import DataError
 from pfbench.base.selectors import Selector, is_user_defined
-from pfbench.cli import descriptions, formatting, terminal
+from pfbench.cli import formatting, terminal
 from pfbench.cli.catalogue import (
     CatalogueItem,
     find_item,
@@ -19,14 +17,14 @@ from pfbench.cli.catalogue import (
     make_user_item,
     report_spec_paths,
 )
+from pfbench.cli.claim_descriptions import describe_claim
 from pfbench.cli.options import AS_JSON, argument
-from pfbench.cli.terminal import Fact, field_table, section_with_title
 
 if TYPE_CHECKING:
-    from pfbench.runs.planning.study import Study
+    from pfbench.base.parameters import Parameter
 
-Described = tuple[Sequence[Fact], Sequence[RenderableType | None]]
-"""Facts about an item in addition to name, kind, source and summary, and further sections."""
+Record = dict[str, Any]
+"""Facts about an item, as a JSON object, which the terminal shows in the same order."""
 
 _PROBLEMS: Mapping[str, str] = MappingProxyType(
     {
@@ -51,8 +49,8 @@ def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> 
     if own:  # it is printed before it is imported
         terminal.announce_imports([selector.name])
     item = make_user_item(selector.name) if own else find_item(selector.name)
-    facts, parts = _KINDS[item.kind](replace(selector, name=item.name), item)
-    terminal.show_facts([*item.facts, *facts], *parts, as_json=as_json)
+    facts = _KINDS[item.kind](replace(selector, name=item.name), item)
+    terminal.show_record(item.record | facts, f"{item.name} ({item.kind})", as_json=as_json)
 
 
 def _return_description(function: Any) -> str:
@@ -61,47 +59,46 @@ def _return_description(function: Any) -> str:
     return text.replace("Refuse:", "none:", 1)
 
 
+def _describe_parameters(parameters: "Mapping[str, Parameter]") -> list[Record]:
+    """Return one record for each parameter of an item."""
+    return [
+        {
+            "name": name,
+            "default": None if parameter.is_required else parameter.default,
+            "needed": parameter.is_required,
+            "sources": list(parameter.sources),
+            "about": parameter.description,
+        }
+        for name, parameter in parameters.items()
+    ]
+
+
 # --- algorithms and estimators --------------------------------------------------------------------
 
 
-def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
+def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Record:
+    from pfbench.base.protocols import ASSUMPTIONS
     from pfbench.claims.catalogue import CLAIMS
 
     _check_parameters(selector, item)
     cls = item.object
-    parameters, theory = get_parameters(cls), _describe_theory(cls)
-    guarantee = getattr(cls, "guarantee", None)
-    promises = guarantee.description if guarantee else None
-    scale_dependence = getattr(cls, "scale_dependence", "") or None
-    requires = {verb: _describe_requirement(verb) for verb in sorted(cls.requires)}
-    assumed: frozenset[str] = getattr(cls, "assumes", frozenset())
-    assumes = _explain_assumptions(assumed) or "nothing beyond smoothness"
-    claims = [claim.name for claim in CLAIMS.values() if claim.algorithm == item.name]
-    deterministic = bool(getattr(cls, "deterministic", False))
-    random = "no: it is deterministic" if deterministic else "yes, from --seed"
-    facts = [
-        Fact("parameters", descriptions.describe_parameters(parameters)),
-        Fact("theory", theory),
-        Fact("promises", promises),
-        Fact("scale_dependence", scale_dependence),
-        Fact("requires", requires),
-        Fact("counts", getattr(cls, "counts", "not stated"), "counts"),
-        Fact("assumes", sorted(assumed), "assumes", assumes),
-        Fact("deterministic", deterministic, "random", random),
-        Fact("claims", claims, "claims"),
-    ]
-    schedule = [
-        f'To use it, give only the accuracy, as in "{item.name}[epsilon=0.1]":',
-        f"This gives {theory}.",
-        f"It guarantees {promises}." if promises else "",
-        f"It changes with the units of f and x: {scale_dependence}." if scale_dependence else "",
-        "An explicit parameter replaces that of the schedule; the schedule is then `explicit`.",
-    ]
-    return facts, [
-        section_with_title("it requires", field_table(requires.items())),
-        descriptions.parameter_table(parameters),
-        section_with_title("schedule of its theorem", *filter(None, schedule)) if theory else None,
-    ]
+    theory, guarantee = _describe_theory(cls), getattr(cls, "guarantee", None)
+    use = (
+        f'give only the accuracy, as in "{item.name}[epsilon=0.1]"; an explicit parameter replaces '
+        "that of the schedule, and the schedule is then `explicit`"
+    )
+    return {
+        "counts": getattr(cls, "counts", "not stated"),
+        "deterministic": bool(getattr(cls, "deterministic", False)),
+        "theory": theory,
+        "use": use if theory else None,
+        "promises": guarantee.description if guarantee else None,
+        "scale_dependence": getattr(cls, "scale_dependence", "") or None,
+        "claims": [claim.name for claim in CLAIMS.values() if claim.algorithm == item.name],
+        "requires": {verb: _describe_requirement(verb) for verb in sorted(cls.requires)},
+        "assumes": {name: ASSUMPTIONS[name] for name in sorted(getattr(cls, "assumes", ()))},
+        "parameters": _describe_parameters(get_parameters(cls)),
+    }
 
 
 def _describe_theory(cls: Any) -> str | None:
@@ -136,108 +133,88 @@ def _check_parameters(selector: Selector, item: CatalogueItem) -> None:
         check_parameter_names(item.name, selector.parameters, get_parameters(item.object))
 
 
-def _explain_assumptions(assumptions: Iterable[str]) -> str:
-    from pfbench.base.protocols import ASSUMPTIONS
-
-    return "; ".join(f"{name} ({ASSUMPTIONS[name]})" for name in sorted(assumptions))
-
-
-def _describe_estimator(selector: Selector, item: CatalogueItem) -> Described:
-    parameters = get_parameters(item.object)
-    return [Fact("parameters", descriptions.describe_parameters(parameters))], [
-        descriptions.parameter_table(parameters)
-    ]
+def _describe_estimator(selector: Selector, item: CatalogueItem) -> Record:
+    return {"parameters": _describe_parameters(get_parameters(item.object))}
 
 
 # --- problems -------------------------------------------------------------------------------------
 
 
-def _describe_problem_item(selector: Selector, item: CatalogueItem) -> Described:
+def _describe_problem_item(selector: Selector, item: CatalogueItem) -> Record:
     from pfbench.problems import PROBLEMS
 
     built_in = item.object is PROBLEMS.get(item.name)
     parameters = item.object.parameters() if built_in else get_parameters(item.object)
-    facts = [
-        Fact("sources", list(item.object.data_source_names) if built_in else [], "data"),
-        Fact("parameters", descriptions.describe_parameters(parameters)),
-        Fact("selector", str(selector)),
-    ]
-    table = descriptions.parameter_table(parameters)
+    facts = {
+        "sources": list(item.object.data_source_names) if built_in else [],
+        "selector": str(selector),
+        "built": None,
+        "parameters": _describe_parameters(parameters),
+    }
     required = [name for name, parameter in parameters.items() if parameter.is_required]
     missing = [name for name in required if name not in selector.parameters]
     if missing and not built_in:
-        reason = f"it needs {', '.join(missing)}"
-        return [*facts, Fact("built", None), Fact("not_built", reason)], [table]
+        return facts | {"not_built": f"it needs {', '.join(missing)}"}
     try:
-        built, parts = _describe_problem(selector)
+        return facts | {"built": _describe_problem(selector)}
     except DataError as error:
         if selector.parameters:
             raise
-        remark = section_with_title("constants", f"Not built: {error}")
-        return [*facts, Fact("built", None), Fact("not_built", str(error))], [table, remark]
-    displayed = section_with_title(str(selector), field_table(terminal.fact_lines(built)))
-    return [*facts, Fact("built", terminal.fact_values(built))], [table, displayed, *parts]
+        return facts | {"not_built": str(error)}
 
 
-def _describe_problem(selector: Selector) -> Described:
+def _describe_problem(selector: Selector) -> Record:
     """Return the facts about a problem: size, properties, constants and measures."""
-    from pfbench.base.protocols import list_known_assumptions
+    from pfbench.base.constants import MEANING as CONSTANTS
+    from pfbench.base.protocols import ASSUMPTIONS, list_known_assumptions
     from pfbench.measures import MEANING, available_measures
     from pfbench.runs.planning.name_resolution import select_problem
 
     problem = select_problem(str(Selector(selector.name, selector.texts)))
-    result = problem.constants(problem.start())
-    constants = descriptions.describe_constants(result, result.derivations)
-    assumed = sorted(list_known_assumptions(problem))
-    measures = {
-        name: MEANING[name].summary if name in MEANING else ""
-        for name in available_measures(problem)
+    result, best = problem.constants(problem.start()), problem.best_known
+    return {
+        "shape": list(problem.shape),
+        "n": problem.n,
+        "digest": problem.digest,
+        "best_known": None if best is None else {"value": best[0], "source": best[1]},
+        "properties": {name: ASSUMPTIONS[name] for name in sorted(list_known_assumptions(problem))},
+        "constants": [
+            {
+                "name": name,
+                "value": getattr(result, name),
+                "meaning": CONSTANTS[name],
+                "derivation": derivation,
+            }
+            for name, derivation in result.derivations.items()
+        ],
+        "measures": {
+            name: MEANING[name].summary if name in MEANING else ""
+            for name in available_measures(problem)
+        },
     }
-    best, optimum, objective = problem.best_known, None, "not known"
-    if best is not None:
-        optimum = {"value": best[0], "source": best[1]}
-        objective = f"{formatting.format_number(best[0])} ({best[1]})"
-    facts = [
-        Fact("shape", list(problem.shape), "points", formatting.format_shape(problem.shape)),
-        Fact("n", problem.n, "size", formatting.format_component_count(problem.n)),
-        Fact("properties", assumed, "properties", _explain_assumptions(assumed) or "none known"),
-        Fact("best_known", optimum, "best objective", objective),
-        Fact("digest", problem.digest, "digest", problem.digest[:16]),
-        Fact("constants", constants),
-        Fact("measures", measures),
-    ]
-    return facts, [
-        section_with_title("constants", descriptions.constant_table("name", constants)),
-        section_with_title("measures", field_table(measures.items())),
-    ]
 
 
 # --- sets, measures, data sets, reports -----------------------------------------------------------
 
 
-def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
+def _describe_set(selector: Selector, item: CatalogueItem) -> Record:
     cls = item.object
-    parameters = get_parameters(item.object)
-    problems = dict(_problems_and_parameters_accepting(item))
     answers = (
-        [Fact("prox", _return_description(cls.prox), "prox")]
+        {"prox": _return_description(cls.prox)}
         if item.kind != "set"
-        else [
-            Fact("diameter", formatting.docstring_summary(cls.diameter), "diameter"),
-            Fact("linear_minimisation", _return_description(cls.lo), "LO"),
-            Fact("projection", _return_description(cls.project), "projection"),
-        ]
+        else {
+            "diameter": formatting.docstring_summary(cls.diameter),
+            "linear_minimisation": _return_description(cls.lo),
+            "projection": _return_description(cls.project),
+        }
     )
-    needed = cls.required_arguments or None
-    facts = [
-        Fact("points", cls.points, "points"),
-        Fact("parameters", descriptions.describe_parameters(parameters)),
-        *answers,
-        Fact("problems", problems),
-        *(Fact("", name, "problem", f"{name} ({how})") for name, how in problems.items()),
-        Fact("python", needed, "in Python", needed and f"it needs {needed}"),
-    ]
-    return facts, [descriptions.parameter_table(parameters)] if parameters else []
+    return {
+        "points": cls.points,
+        **answers,
+        "python": cls.required_arguments or None,
+        "problems": dict(_problems_and_parameters_accepting(item)),
+        "parameters": _describe_parameters(get_parameters(cls)),
+    }
 
 
 def _problems_and_parameters_accepting(set_or_penalty: CatalogueItem) -> Iterator[tuple[str, str]]:
@@ -253,90 +230,65 @@ def _problems_and_parameters_accepting(set_or_penalty: CatalogueItem) -> Iterato
             yield problem.name, "its only set" if is_only_set else f"{kind}={set_or_penalty.name}"
 
 
-def _describe_measure(selector: Selector, item: CatalogueItem) -> Described:
+def _describe_measure(selector: Selector, item: CatalogueItem) -> Record:
     from pfbench.measures import BRACKETS, MEANING, MEASURES
 
-    own = item.name not in MEANING
-    interval, everywhere = item.name in BRACKETS, own or item.name in MEASURES
-    value = "returns a number, an interval, or None" if own else "a number"
-    if interval:
-        value = "a certified interval; its lower end is the column NAME_lower"
-    location = "every problem" if everywhere else "the output only, or some problems"
-    return [
-        Fact("interval", interval, "value", value),
-        Fact("everywhere", everywhere, "measured on", location),
-    ], []
+    everywhere = item.name in MEASURES or item.name not in MEANING
+    return {"interval": item.name in BRACKETS, "everywhere": everywhere}
 
 
-def _describe_data_set(selector: Selector, item: CatalogueItem) -> Described:
+def _describe_data_set(selector: Selector, item: CatalogueItem) -> Record:
     from pfbench.problems.data.cache import cache_folder, file_paths
     from pfbench.problems.data.catalogue import data_set
     from pfbench.problems.data.management import status
 
     record, state = data_set(item.name), status(item.name)
     put = f", or store its file as {file_paths(record, cache_folder())[0]}" if record.file else ""
-    location = {
-        "embedded": "it comes with scikit-learn",
-        "absent": f"run `pfbench data fetch {item.name}`{put}",
-        "cached": f"{state.path}, {formatting.format_bytes(state.size or 0)}",
-    }[state.state]
-    checked = "verified" if state.verified else "unverified"
-    return [
-        Fact("url", state.url, "address"),
-        Fact("citation", record.citation, "cite"),
-        Fact("terms", record.terms, "terms"),
-        Fact("task", record.task, "kind of data"),
-        Fact("shape", list(record.shape), "shape", formatting.format_shape(record.shape)),
-        Fact("rows", record.rows, "ratings" if record.task == "ratings" else ""),
-        Fact("classes", record.classes, "classes" if record.classes else ""),
-        Fact("nonzeros", record.nonzeros),
-        Fact("state", state.state, "state", f"{state.state}: {location}"),
-        Fact("verified", state.verified, "check", f"{checked}, by {state.method}"),
-        Fact("verified_by", state.method),
-        Fact("path", state.path),
-        Fact("bytes", state.size),
-    ], []
+    fetch = f"run `pfbench data fetch {item.name}`{put}" if state.state == "absent" else None
+    return {
+        "url": state.url,
+        "citation": record.citation,
+        "terms": record.terms,
+        "task": record.task,
+        "shape": list(record.shape),
+        "rows": record.rows,
+        "classes": record.classes,
+        "nonzeros": record.nonzeros,
+        "state": state.state,
+        "fetch": fetch,
+        "verified": state.verified,
+        "verified_by": state.method,
+        "path": state.path and str(state.path),
+        "bytes": state.size,
+    }
 
 
-def _describe_spec(selector: Selector, item: CatalogueItem) -> Described:
-    """Return the facts about a report or a suite; for a suite, also the text of its file."""
+def _describe_spec(selector: Selector, item: CatalogueItem) -> Record:
+    """Return the facts about a report or a suite."""
     from pfbench.runs.planning.spec import load_spec
 
     spec = load_spec(Path(item.source))
-    studies = [_study_facts(study) for study in spec.studies]
-    facts = [
-        Fact("runs", len(spec.runs()), "runs"),
-        Fact("about", " ".join(spec.introduction.split()), "about"),
-        Fact("studies", [terminal.fact_values(study) for study in studies]),
-    ]
-    parts = [
-        section_with_title(study.title, field_table(terminal.fact_lines(facts)))
-        for study, facts in zip(spec.studies, studies, strict=True)
-    ]
-    if item.kind == "suite":
-        facts.append(Fact("text", spec.text))
-        parts.append(section_with_title(item.source, spec.text.rstrip()))
-    return facts, parts
+    return {
+        "runs": len(spec.runs()),
+        "about": " ".join(spec.introduction.split()),
+        "studies": [
+            {
+                "title": study.title,
+                "key": study.key,
+                "about": " ".join(study.introduction.split()),
+                "runs": len(set(study.runs())),
+                "seeds": list(study.seeds),
+                "settings": [setting.title for setting in study.settings],
+                "measures": list(study.measures),
+                "problems": {entry.label: entry.selector for entry in study.problems},
+                "algorithms": {entry.label: entry.selector for entry in study.algorithms},
+            }
+            for study in spec.studies
+        ],
+    }
 
 
-def _study_facts(study: "Study") -> list[Fact]:
-    runs, seeds = len(set(study.runs())), formatting.format_plural(len(study.seeds), "seed")
-    problems = {entry.label: entry.selector for entry in study.problems}
-    algorithms = {entry.label: entry.selector for entry in study.algorithms}
-    return [
-        Fact("key", study.key),
-        Fact("title", study.title),
-        Fact("about", " ".join(study.introduction.split()), "about"),
-        Fact("problems", problems, "problems", ", ".join(problems.values())),
-        Fact("algorithms", algorithms, "algorithms", ", ".join(study.labels)),
-        Fact("settings", [setting.title for setting in study.settings], "settings"),
-        Fact("measures", list(study.measures), "measures"),
-        Fact("seeds", list(study.seeds)),
-        Fact("runs", runs, "runs", f"{runs:,} ({seeds})"),
-    ]
-
-
-_KINDS: Mapping[str, Callable[[Selector, CatalogueItem], Described]] = MappingProxyType(
+_KINDS: Mapping[str, Callable[[Selector, CatalogueItem], Record]] = MappingProxyType(
     {
         "algorithm": _describe_algorithm,
         "problem": _describe_problem_item,
@@ -347,6 +299,6 @@ _KINDS: Mapping[str, Callable[[Selector, CatalogueItem], Described]] = MappingPr
         "data": _describe_data_set,
         "report": _describe_spec,
         "suite": _describe_spec,
-        "claim": lambda selector, item: descriptions.describe_claim(item.object),
+        "claim": lambda selector, item: describe_claim(item.object),
     }
 )

@@ -20,7 +20,13 @@ from rich.text import Text
 from pfbench.base.errors import StorageError, end_sentence
 from pfbench.base.escaping import escape_hidden
 from pfbench.base.status import Status
-from pfbench.cli.formatting import format_count, format_number, format_plural
+from pfbench.cli.formatting import (
+    format_bytes,
+    format_count,
+    format_duration,
+    format_number,
+    format_plural,
+)
 
 if TYPE_CHECKING:
     from pfbench.runs.execute import PlanOutcome
@@ -276,18 +282,13 @@ class Fact:
         return self.title, ", ".join(self.value) if listed else self.value
 
 
-def show_facts(
-    facts: Iterable[Fact],
-    *parts: RenderableType | None,
-    as_json: bool,
-    max_width: int | None = None,
-) -> None:
+def show_facts(facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool) -> None:
     """Print facts as JSON, or as a table on the terminal, followed by `parts`."""
     if as_json:
         print_json(fact_values(facts))
     else:
         lines = fact_lines(facts)
-        print_parts(field_table(lines) if lines else None, *parts, max_width=max_width)
+        print_parts(field_table(lines) if lines else None, *parts)
 
 
 def fact_values(facts: Iterable[Fact]) -> dict[str, Any]:
@@ -298,6 +299,53 @@ def fact_values(facts: Iterable[Fact]) -> dict[str, Any]:
 def fact_lines(facts: Iterable[Fact]) -> list[Line]:
     """Return (title, text) pairs of facts for the terminal."""
     return [fact.line for fact in facts if fact.title]
+
+
+def show_record(record: Mapping[str, Any], title: str = "", *, as_json: bool) -> None:
+    """Print a record as JSON, or on the terminal under a title."""
+    if as_json:
+        print_json(record)
+    else:
+        print_parts(title or None, *render_record(record))
+
+
+def render_record(record: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """Yield a record as texts for the terminal: its values, then a section for each part.
+
+    A mapping is a section with its own lines. A list of mappings is a table, or a section for each
+    if they have parts. Values that are None or empty are left out.
+    """
+    lines, sections = list[Line](), list[RenderableType]()
+    for name, value in record.items():
+        if value is None or value in ({}, []):
+            continue
+        if isinstance(value, Mapping):
+            sections.append(section_with_title(name, *render_record(value)))
+        elif not (isinstance(value, list) and isinstance(value[0], Mapping)):
+            lines.append((name, _format_value(name, value)))
+        elif any(isinstance(part, Mapping) for part in value[0].values()):
+            for row in value:
+                title, *rest = row.items()
+                sections.append(section_with_title(str(title[1]), *render_record(dict(rest))))
+        else:
+            heads = list(value[0])
+            rows = [[_format_value(head, row[head]) for head in heads] for row in value]
+            sections.append(section_with_title(name, make_table(heads, rows)))
+    yield from [field_table(lines)] if lines else []
+    yield from sections
+
+
+_UNITS = {"bytes": format_bytes, "seconds": format_duration}
+"""Formats of the values whose names are these units."""
+
+
+def _format_value(name: str, value: Any) -> Cell:
+    """Return a value of a record as a cell; numbers of a unit are formatted with the unit."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(_format_value("", part)) for part in value)
+    return value if value is None or name not in _UNITS else _UNITS[name](value)
 
 
 def make_table(

@@ -1,6 +1,5 @@
 """Settings, outputs and progress shared by ``pfbench verify`` and other commands on claims."""
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -13,20 +12,11 @@ from pfbench.base.errors import StorageError
 from pfbench.base.files import check_writable
 from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
-from pfbench.cli.formatting import format_plural
 from pfbench.cli.progress import StepProgress
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
-    from pfbench.verification.claim import Claim
     from pfbench.verification.session import Session
-    from pfbench.verification.verdict import Verdict
-
-INTERIM_SECONDS = 20.0
-"""Seconds after which the verdicts so far are summarised."""
-
-_NAMED = 3
-"""Maximum number of remaining claims whose names the summary lists."""
 
 
 @dataclass
@@ -145,51 +135,3 @@ def announce_claims(claims: Sequence[str] | None, json_path: Path | None) -> lis
         if json_path != terminal.STANDARD_OUTPUT:
             terminal.print_note(f"importing {name}")
     return names
-
-
-class InterimSummary:
-    """Summary of the verdicts so far, printed once, after `INTERIM_SECONDS` seconds.
-
-    Parameters
-    ----------
-    claims
-        Claims to be verified.
-    steps
-        Progress that counts and prints the verdicts.
-    """
-
-    def __init__(self, claims: "Sequence[Claim]", steps: StepProgress) -> None:
-        self._open, self._steps = [claim.name for claim in claims], steps
-        self._rows: list[Verdict] = []
-
-    @contextmanager
-    def print_once_if_slow(self) -> Iterator[None]:
-        """Return a context that prints the summary if its block exceeds `INTERIM_SECONDS`."""
-        timer = threading.Timer(INTERIM_SECONDS, lambda: self._steps.write_line(self.format()))
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    def count(self, row: "Verdict", created: bool) -> None:
-        """Record one more verdict; `created` is True if it was computed, False if cached."""
-        self._open.remove(row.claim.name)
-        self._rows.append(row)
-        self._steps.count(row, created)
-
-    def format(self) -> str:
-        """Return the summary: the verdicts so far, and the names of the remaining claims."""
-        from pfbench.verification.outcomes import Verification
-        from pfbench.verification.summaries import format_summary
-
-        wrong = [row.claim.name for row in self._rows if row.is_violated_or_lost]
-        total = format_plural(len(self._rows) + len(self._open), "claim")
-        which = f" (unexpected: {', '.join(wrong)})" if wrong else ""
-        verdicts = format_summary(Verification(self._rows).summary)
-        summary = f": {verdicts}{which}" if verdicts else which
-        rest = len(self._open) - _NAMED
-        suffix = f" and {rest} more" if rest > 0 else ""
-        names = ", ".join(self._open[:_NAMED])
-        return f"{len(self._rows)} of {total} verified{summary}; remaining: {names}{suffix}"

@@ -14,7 +14,7 @@ from pfbench.cli import options, terminal
 from pfbench.cli.formatting import format_duration, format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.terminal import make_table, section_with_title
-from pfbench.cli.verification_job import InterimSummary, VerificationJob, announce_claims, open_job
+from pfbench.cli.verification_job import VerificationJob, announce_claims, open_job
 
 if TYPE_CHECKING:
     from pfbench.claims.harder_instances import HardestInstance
@@ -141,11 +141,8 @@ def _verify_algorithm(work: VerificationJob, reference: str, case_seed: int | No
     _announce_case_seed(work)
     report_unit_consistency(claims, work)
     with work.progress_of_checks("verification", len(claims)) as steps:
-        summary = InterimSummary(claims, steps)
         order = methods_first_then_quickest_key(work.effort)
-        session = replace(work.make_session(steps), progress=summary.count, order=order)
-        with summary.print_once_if_slow():
-            done = session.verify(claims, subject)
+        done = replace(work.make_session(steps), order=order).verify(claims, subject)
     report_results_and_exit_if_unexpected(done, [], work)
 
 

@@ -55,7 +55,7 @@ def test_a_suite_is_listed_printed_and_written(pfbench, folder):
         suite_spec_paths()
     )
     shown = pfbench("info", "quick", "--json").json
-    assert shown["text"] == suite_spec_paths()["quick"].read_text("utf-8")
+    assert shown["source"] == str(suite_spec_paths()["quick"])
     assert pfbench("new", "suite", "Ours").status == 0
     written, quick = load_spec(folder / "ours.toml"), load_spec(suite_spec_paths()["quick"])
     assert suite_labels(written) == suite_labels(quick)

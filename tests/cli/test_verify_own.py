@@ -63,7 +63,7 @@ def test_they_are_listed_and_explained_like_ours(pfbench):
     assert all(name in listed for name in HELD)
     assert "3 claims" in listed
     told = pfbench("explain", "mine.py:MEAN").out
-    for words in ("2 L Delta/T", "Nesterov 2004", "descent", "descent-(1)", "tested on slope"):
+    for words in ("2 L Delta/T", "Nesterov 2004", "descent", "descent-(1)", "\nslope\n"):
         assert words in told
     told = pfbench("explain", "mine.py:COUNT").out
     assert "descent-twice" in told
