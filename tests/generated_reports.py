@@ -74,7 +74,7 @@ def run_of(plan, rows=40):
     return run_of_rows(table, measures, oracle_seconds=0.5 * seconds, **fields)
 
 
-def report_of(text, folder, rows=40, theory=None, notes=None, mine=False, make=run_of):
+def report_of(text, folder, rows=40, rates=(), notes=None, mine=False, make=run_of):
     """Write the report of generated runs, and return its page and the report.
 
     It is on the first algorithm, if that is `mine`.
@@ -93,7 +93,7 @@ def report_of(text, folder, rows=40, theory=None, notes=None, mine=False, make=r
         for plan, run in runs.items()
     ]
     created = datetime(2026, 11, 22, tzinfo=UTC)
-    report = replace(collect_report(spec, outcomes), theory=theory)
+    report = replace(collect_report(spec, outcomes), rates=rates)
     if mine:
         report = replace(report, candidate_labels=report.results[0].study.labels[:1])
     page = folder / "generated.html"

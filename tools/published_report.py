@@ -26,7 +26,7 @@ from pfbench.reporting.report_contents import (
 from pfbench.reporting.seed_curves import FinalSummary, band_legend
 from pfbench.reporting.svg import curves_drawing, render
 from pfbench.reporting.tables import Table
-from pfbench.reporting.tuning_effects import choice_and_trial_tables
+from pfbench.reporting.tuning_effects import choice_table
 from pfbench.reporting.wording import join_items, measure_label
 from pfbench.reporting.writer import paragraphs
 from pfbench.runs.planning.study import Study
@@ -80,7 +80,7 @@ def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
     for table in (
         ordering_text.order_verdict_table(study, part.ordering_results),
         *part.results_tables,
-        *choice_and_trial_tables(study),
+        choice_table(study),
         tables.exact_counts_table(results),
     ):
         if table is not None:

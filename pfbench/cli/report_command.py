@@ -15,15 +15,15 @@ from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_hidden
 from pfbench.cli import options, terminal
 from pfbench.cli.catalogue import PAPER, report_spec_paths
-from pfbench.cli.formatting import format_count, format_plural
+from pfbench.cli.formatting import format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.report_sources import (
-    add_claims_and_verdicts,
+    add_published_rates,
     make_reports,
     read_stores,
     report_contents,
 )
-from pfbench.cli.terminal import Fact, field_table, make_table, section_with_title
+from pfbench.cli.terminal import field_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.reporting.report import Report
@@ -35,9 +35,6 @@ OUTPUT = Path("build/report")
 
 _MOST_PAIRS = 20_000
 """Maximum number of pairs of algorithms that are tested after a sweep; a report tests all."""
-
-_SHOWN = 200
-"""Maximum number of printed differences between two stores; --json has them all."""
 
 
 def report(
@@ -78,7 +75,6 @@ def report(
     from pfbench.base.checks import check_file_name
     from pfbench.reporting import check_report_can_be_written
     from pfbench.reporting.report import merge_reports
-    from pfbench.runs.storage.store import Store
 
     if compare is not None:
         if spec:
@@ -109,9 +105,8 @@ def report(
             reports, outcomes = make_reports(names, folders[0], engine, quiet=as_json)
     if combine is not None:
         reports = [merge_reports(combine, combine, reports)]
-    if not text:  # only the page tells of claims
-        looked_up = [Store(folder) for folder in folders]
-        reports = [add_claims_and_verdicts(report, looked_up) for report in reports]
+    if not text:  # only the page draws them
+        reports = [add_published_rates(report) for report in reports]
     _write_or_print(reports, None if text else output, as_json=as_json)
     terminal.exit_if_failed(outcomes, ", marked in the reports")
 
@@ -138,13 +133,8 @@ def _write_or_print(reports: "Sequence[Report]", output: Path | None, *, as_json
 
 def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -> None:
     """Print a report's first two sentences, the number of further files, and the page's path."""
-    candidate_sentences = (
-        part.candidate_sentences
-        or part.reversal_and_fewest_calls_sentences
-        or part.truncation_and_decrease_sentences
-        for part in contents.parts
-    )
-    for sentence in islice(chain.from_iterable(candidate_sentences), 2):
+    sentences = (part.candidate_sentences or part.answer_sentences for part in contents.parts)
+    for sentence in islice(chain.from_iterable(sentences), 2):
         terminal.print_note(sentence)
     if rest := len(files) - 1:
         terminal.print_note(
@@ -263,40 +253,19 @@ def _show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
     if old_store.resolve() == new_store.resolve():
         raise InputError(f"--compare names the store {old_store} twice: name two stores.")
     diff = compare_stores(*(Store(folder, make=False) for folder in (old_store, new_store)))
-    changes = [
-        terminal.dataclass_as_dict(change) | {"factor": change.factor} for change in diff.changes
-    ]
-    facts = [
-        Fact("stores", [str(old_store), str(new_store)], "stores"),
-        Fact("identical", diff.identical, "the same"),
-        Fact("changed", diff.changed_count, "changed"),
-        Fact("only_before", diff.only_before, f"only in {old_store}"),
-        Fact("only_after", diff.only_after, f"only in {new_store}"),
-        Fact("changes", changes),
-    ]
-    rows = [
-        (
-            *(change.problem, change.algorithm, str(change.seed), change.field),
-            _format_value(change.before),
-            _format_value(change.after),
-            "" if change.factor is None else f"{change.factor:.4g}",
-        )
-        for change in diff.changes[:_SHOWN]
-    ]
-    head = ("problem", "algorithm", "seed", "what", str(old_store), str(new_store), "factor")
-    table = make_table(head, rows, right=head[-3:]) if rows else None
-    terminal.show_facts(facts, table, as_json=as_json)
-    if len(diff.changes) > _SHOWN and not as_json:
-        terminal.print_error(
-            f"{len(diff.changes) - _SHOWN:,} more differences: --json has them all."
-        )
+    record = {
+        "stores": [str(old_store), str(new_store)],
+        "identical": diff.identical,
+        "changed": diff.changed_count,
+        "only_before": diff.only_before,
+        "only_after": diff.only_after,
+        "changes": [
+            terminal.dataclass_as_dict(change) | {"factor": change.factor}
+            for change in diff.changes
+        ],
+    }
+    terminal.show_record(record, "differences between two stores", as_json=as_json)
     if diff.unreadable:
         terminal.print_error(
             f"{format_plural(diff.unreadable, 'file')} damaged: see `pfbench store check`."
         )
-
-
-def _format_value(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return "–" if value is None else format_count(value) if isinstance(value, int) else str(value)

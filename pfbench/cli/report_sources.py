@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pfbench.runs.storage.store import Store
     from pfbench.runs.suite_archive import SuiteArchive
     from pfbench.verification.claim import Claim
-    from pfbench.verification.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -243,7 +242,7 @@ class ComparisonRunSource:
         return sentences
 
 
-# --- theory ---------------------------------------------------------------------------------------
+# --- rates ----------------------------------------------------------------------------------------
 
 _MEASURES = {
     "V <= eps": ("fw_gap", 1.0),
@@ -254,49 +253,13 @@ _MEASURES = {
 """For each criterion: its measure in the trace, and p if the criterion is measure <= eps^p."""
 
 
-def add_claims_and_verdicts(report: "Report", stores: "Sequence[Store]") -> "Report":
-    """Return a report with the claims about its methods, their rates, and their stored verdicts.
-
-    Verdicts that the current source of pfbench has computed are looked up in the stores; no claim
-    is verified.
-    """
+def add_published_rates(report: "Report") -> "Report":
+    """Return a report with the published rates of its methods."""
     from pfbench.claims.catalogue import claims_about
-    from pfbench.reporting.report import MethodTheory, StatedClaim
 
     methods = dict.fromkeys(group.algorithm for results in report.results for group in results)
-    claims = [claim for method in methods for claim in claims_about(method)]
-    verdicts = dict(item for store in stores for item in _look_up_verdicts(claims, store))
-
-    def state(claim: "Claim") -> StatedClaim:
-        verdict = verdicts.get(claim.name)
-        outcome = (verdict.verdict, verdict.reason) if verdict else ("", "")
-        return StatedClaim(claim.name, claim.method, claim.source, claim.statement, *outcome)
-
-    rates = (rate for claim in claims for rate in _claim_rate_lines(claim))
-    return replace(report, theory=MethodTheory(tuple(rates), tuple(map(state, claims))))
-
-
-def _look_up_verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tuple[str, Verdict]]":
-    """Yield (name, verdict) pairs of the claims whose verdicts are stored.
-
-    Verdicts with quick effort come first, then those with full effort.
-    """
-    from pfbench.runs.engines.engine import SingleProcessEngine
-    from pfbench.runs.engines.workers import Task, TaskResult
-    from pfbench.verification.session import Session
-
-    class StoreOnlyEngine(SingleProcessEngine):
-        """Engine that executes no task, so that only stored results are used."""
-
-        def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-            """Yield a result with status "lost" for each task; see `Engine.do`."""
-            return (TaskResult(index, None, "lost", "", 0.0) for index, _ in enumerate(tasks))
-
-    # Without verdicts, their keys, which need the numerical libraries, are not computed.
-    for effort in ("quick", "full") if any(store.keys("verdict")) else ():
-        session = Session(engine=StoreOnlyEngine(), effort=effort, store=store)
-        rows = session.verify(claims).rows
-        yield from ((row.claim.name, row) for row in rows if not row.lost)
+    claims = (claim for method in methods for claim in claims_about(method))
+    return replace(report, rates=tuple(rate for c in claims for rate in _claim_rate_lines(c)))
 
 
 def _claim_rate_lines(claim: "Claim") -> "Iterator[RateCurve]":

@@ -208,14 +208,7 @@ def _join_some(names: Sequence[str], noun: str) -> str:
     return join_items([*names[: _MOST_NAMED - 1], rest])
 
 
-def truncation_and_decrease_sentences(results: StudyResults) -> list[str]:
-    """Return sentences on truncated runs, and on whether each measure ends lower than it starts."""
-    equal = truncate_study(results)
-    falls = (_end_below_start_sentence(equal, measure) for measure in equal.study.measures)
-    return [*_sentences_on_common_budget(results), *filter(None, falls)]
-
-
-def _sentences_on_common_budget(results: StudyResults) -> Iterator[str]:
+def sentences_on_common_budget(results: StudyResults) -> Iterator[str]:
     """Yield, for each problem and setting with truncated runs, a sentence on the common budget.
 
     A panel is one problem at one setting.
@@ -234,28 +227,3 @@ def _sentences_on_common_budget(results: StudyResults) -> Iterator[str]:
                 f"At {panel.title} all runs are compared within {', '.join(budget)}, the least "
                 f"budget; {pluralize(cut, 'run')} went further, which is no advantage."
             )
-
-
-def _end_below_start_sentence(results: StudyResults, measure: str) -> str:
-    """Return a sentence on whether the median of a measure ends lower than it starts.
-
-    It names the methods for which the median does not. The sentence is empty if the measure is not
-    recorded.
-    """
-    starts = [
-        (panel, group, start)
-        for panel, group in results.iterate_groups()
-        if math.isfinite(start := group.traces.median_start_value(measure))
-    ]
-    if not starts:
-        return ""
-    against = [
-        f"{group.label} at {panel.title}"
-        for panel, group, start in starts
-        if not group.traces.final_summary(measure).median < start
-    ]
-    name = name_within_sentence(measure)
-    if against:
-        return f"The median {name} does not end below its start for {join_items(against)}."
-    location = f"every {results.panel_noun}" if len(results.panels) > 1 else results.panels[0].title
-    return f"The median {name} ends below its start for every algorithm at {location}."

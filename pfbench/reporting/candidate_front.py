@@ -207,12 +207,8 @@ class CandidateAgainstRivals:
     @cached_property
     def duels_with_best_rival(self) -> list[Duel]:
         """Comparisons of the candidate with its best rival, by problem, setting and target."""
-        return self._duels_at_price(self.comparisons[0])
-
-    def _duels_at_price(self, comparison: Comparison) -> list[Duel]:
-        return list_duels_with_best(
-            comparison, self.label, {*self.candidate_labels, *self.not_comparable}
-        )
+        excluded = {*self.candidate_labels, *self.not_comparable}
+        return list_duels_with_best(self.comparisons[0], self.label, excluded)
 
     @cached_property
     def first_near_slower_missed(self) -> tuple[int, int, int, int]:
@@ -289,46 +285,15 @@ class CandidateAgainstRivals:
         return sentences
 
     @cached_property
-    def _comparisons_in_table(self) -> list[Comparison]:
-        """Comparisons shown by `calls_table`, each based on a different cost of oracle calls.
-
-        The comparison that ranks the methods is the first. The others are by SFO, LO and PO calls,
-        if the candidate makes such calls; they are left out if the study states a price.
-        """
-        own = [group for group in self.results if group.label == self.label]
-        kinds = () if self.results.study.price else ("SFO", "LO", "PO")
-        return [
-            self.comparisons[0],
-            *(
-                comparison
-                for comparison in self.comparisons[1:]
-                if (kind := str(comparison.price)) in kinds
-                and any(group.makes_calls(kind.lower()) for group in own)
-            ),
-        ]
-
-    @cached_property
     def calls_table(self) -> Table:
         """Table of expected calls of the candidate and its best rival, by problem and target."""
-        comparisons = self._comparisons_in_table
-        has_further = len(comparisons) > 1
-        columns = [self.duels_with_best_rival, *map(self._duels_at_price, comparisons[1:])]
         rows = []
-        for duel, *further in zip(*columns, strict=True):
+        for duel in self.duels_with_best_rival:
             target = f"≤ {duel.target.target:g}"
             name = f"{target} (runs begin within it)" if duel.starts_within_target else target
-            cells = [cell for each in (duel, *further) for cell in each.cells]
-            cells += [self._dominating_rival_or_word_none(duel)] if has_further else []
             is_ahead = duel.is_significant and duel.candidate_expected_calls < duel.best_other_calls
-            rows.append(TableRow(duel.title, name, cells, frozenset({0} if is_ahead else ())))
-        prices = [str(comparison.price) for comparison in comparisons]
-        heads = [
-            head
-            for price in prices
-            for head in (f"{price}: candidate", "best other", "its calls", "ratio")
-        ]
-        both = " and ".join(prices)
-        heads += [f"fewer {both}"] if has_further else []
+            best = frozenset({0} if is_ahead else ())
+            rows.append(TableRow(duel.title, name, duel.cells, best))
         rest = pluralize(len(self.rivals), "other")
         rivals = f"the {rest} among the {self.rival_class_noun}"
         note = NOTES["candidate"].format(
@@ -337,36 +302,9 @@ class CandidateAgainstRivals:
             equal=EQUAL_MARK,
             even=EVEN,
         )
-        note += " " + NOTES["frontier"].format(counts=both) if has_further else ""
+        heads = (f"{self.price}: candidate", "best other", "its calls", "ratio")
         head = (self.results.panel_column_heading, "target", *heads)
         return Table(f"{self.label} against the best of its class", note, head, rows)
-
-    def _dominating_rival_or_word_none(self, duel: Duel) -> str | None:
-        """Return a rival that needs fewer or equally many oracle calls of each kind, or "none".
-
-        Such a rival needs at most the candidate's calls of every kind, and fewer of one kind.
-        Return "none" if there is no such rival. Return None if the candidate misses the target, or
-        if runs begin within it.
-        """
-        if duel.rank is None or duel.starts_within_target:
-            return None
-        panels = [
-            next(panel for panel in comparison.panels if panel.panel.title == duel.title)
-            for comparison in self._comparisons_in_table
-        ]
-
-        def needs(label: str) -> list[float]:
-            algorithms = filter(None, (panel.find(label) for panel in panels))
-            return [scored.compute_expected_calls(duel.target_index) for scored in algorithms]
-
-        candidate = needs(self.label)
-        results = [
-            (math.prod(its), rival)
-            for rival in self.rivals
-            if (its := needs(rival)) and its != candidate
-            if all(a <= b for a, b in zip(its, candidate, strict=True))
-        ]
-        return min(results)[1] if results else "none"
 
     def calls_by_method(self) -> dict[str, list[float]]:
         """Return the expected oracle calls for each target reached, sorted, by method label."""

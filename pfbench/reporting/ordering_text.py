@@ -19,7 +19,6 @@ from pfbench.reporting.tested_orderings import (
 from pfbench.reporting.wording import (
     NOTES,
     format_calls_in_sentence,
-    format_integer,
     format_significant,
     join_items,
     name_within_sentence,
@@ -38,14 +37,13 @@ START = " (its start)"
 def sentences_on_reversed_rankings(results: Sequence[OrderingResult]) -> list[str]:
     """Return sentences on the published rankings that the runs reverse.
 
-    If a paper states its unit of cost, its rankings are judged in that unit. Further sentences then
-    list the rankings that differ in the counts of pfbench. Without a stated unit, a reversed
-    ranking is called "the other way round". There are no sentences if the study has no published
-    rankings.
+    If a paper states its unit of cost, its rankings are judged in that unit. Without a stated unit,
+    a reversed ranking is called "the other way round". There are no sentences if the study has no
+    published rankings.
     """
     published = [result for result in results if result.ordering.is_published]
     own = [result for result in published if result.uses_paper_unit]
-    judged = _group_by_attribute(own or published, "ordering")
+    judged = _group_by_ordering(own or published)
     if not judged:
         return []
     if own:
@@ -69,63 +67,14 @@ def sentences_on_reversed_rankings(results: Sequence[OrderingResult]) -> list[st
     if turning := sum(TURNS in of_order for of_order in verdicts):
         verb = "depends" if turning == 1 else "depend"
         text += f" {pluralize(turning, 'order')} {verb} on the form of a method."
-    return [text, *_unit_reversal_sentences(published)]
+    return [text]
 
 
-_VERDICT_VERBS = {
-    FLIPS: "flips",
-    REVERSED: f"is {REVERSED}",
-    REPRODUCED: "is reproduced",
-    KEPT: "holds",
-}
-
-
-def _unit_reversal_sentences(published: Sequence[OrderingResult]) -> list[str]:
-    """Return sentences on rankings that hold in one unit of cost and are reversed in another."""
-    sentences = []
-    for source in _group_by_attribute(published, "ordering"):
-        panels = _group_by_attribute(source, "panel")
-        counts = (r.cost_unit.title for r in source if not r.uses_paper_unit)
-        for title in dict.fromkeys(counts):
-            turned = list(filter(None, (_opposite_unit_results(panel, title) for panel in panels)))
-            if turned:
-                own, counted = turned[0]
-                verbs = _VERDICT_VERBS[own.verdict], _VERDICT_VERBS[counted.verdict]
-                sentences.append(
-                    f"Between units: {format_order(own.ordering)} {verbs[0]} in "
-                    f"{name_within_sentence(own.cost_unit.title)}, and {verbs[1]} in {title}, on "
-                    f"{format_integer(len(turned))} of {pluralize(len(panels), 'panel')} (at "
-                    f"{own.panel.title}: {_describe_evidence(own)}; in {title} "
-                    f"{_describe_evidence(counted)})."
-                )
-    return sentences
-
-
-def _opposite_unit_results(
-    results: Sequence[OrderingResult], other_unit_title: str
-) -> tuple[OrderingResult, OrderingResult] | None:
-    """Return a ranking's results in the paper's unit and in calls; None unless they are opposite.
-
-    Return None if they are not, or if one of the two is missing.
-    """
-    own = next((result for result in results if result.uses_paper_unit), None)
-    counted = next(
-        (result for result in results if result.cost_unit.title == other_unit_title), None
-    )
-    if own is None or counted is None:
-        return None
-    opposite = (own.verdict, counted.verdict) in ((FLIPS, KEPT), (REPRODUCED, REVERSED))
-    return (own, counted) if opposite else None
-
-
-def _group_by_attribute(results: Sequence[OrderingResult], part: str) -> list[list[OrderingResult]]:
-    """Group results by ranking or, for part="panel", by problem and setting.
-
-    `part` is "ordering" or "panel". The groups are in the order of their first result.
-    """
+def _group_by_ordering(results: Sequence[OrderingResult]) -> list[list[OrderingResult]]:
+    """Group results by ranking, in the order of their first result."""
     groups: dict[int, list[OrderingResult]] = {}
     for result in results:
-        groups.setdefault(id(getattr(result, part)), []).append(result)
+        groups.setdefault(id(result.ordering), []).append(result)
     return list(groups.values())
 
 

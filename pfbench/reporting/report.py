@@ -12,8 +12,6 @@ from pfbench.base.escaping import escape_hidden
 from pfbench.base.status import Status
 from pfbench.reporting.ranking import table
 from pfbench.reporting.results import StudyResults, group_results
-from pfbench.reporting.tables import Table, TableRow
-from pfbench.reporting.wording import pluralize
 from pfbench.runs.execute import PlanOutcome, resolve_tuning
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Spec, Study
@@ -53,34 +51,6 @@ class RateCurve:
 
 
 @dataclass(frozen=True)
-class StatedClaim:
-    """Published claim about a method, with the verdict of its check.
-
-    Attributes
-    ----------
-    claim, method, source, statement
-        Name of the claim, catalogue name of the method, paper, and statement of the claim.
-    verdict, reason
-        Verdict on the claim, and the evidence for it; empty if the claim was not verified.
-    """
-
-    claim: str
-    method: str
-    source: str
-    statement: str
-    verdict: str = ""
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class MethodTheory:
-    """Published rates and claims about the methods of a report."""
-
-    rates: tuple[RateCurve, ...] = ()
-    claims: tuple[StatedClaim, ...] = ()
-
-
-@dataclass(frozen=True)
 class RunEnvironment:
     """Software and hardware environment of some runs, and the number of these runs."""
 
@@ -90,12 +60,13 @@ class RunEnvironment:
 
 @dataclass(frozen=True)
 class Report:
-    """Data of a report: spec, results, environments, and published claims about its methods."""
+    """Data of a report: spec, results, environments, and published rates of its methods."""
 
     spec: Spec
     results: tuple[StudyResults, ...]
     environments: tuple[RunEnvironment, ...]
-    theory: MethodTheory | None = None
+    rates: tuple[RateCurve, ...] = ()
+    """Published rates of the methods, for the figures of the page."""
     candidate_labels: tuple[str, ...] = ()
     """Labels of the candidate; empty in a report without a candidate."""
 
@@ -314,45 +285,15 @@ def _refuse_unsuitable(suite: Spec, method: str, candidate_outcomes: Sequence[Pl
         )
 
 
-# --- theory ---------------------------------------------------------------------------------------
+# --- rates ----------------------------------------------------------------------------------------
 
 
 def figure_rates(results: StudyResults, rates: Sequence[RateCurve]) -> list[tuple[str, RateCurve]]:
     """Return (label, rate) pairs of the rates that a study's figure can show."""
     measures = {target.measure for target in results.study.targets} | {*results.study.measures}
+    names = {group.label: group.algorithm for group in results}
     return [
         (label, rate)
-        for (label, method), rate in product(_catalogue_names_by_label(results).items(), rates)
+        for (label, method), rate in product(names.items(), rates)
         if method == rate.method and rate.measure in measures
     ]
-
-
-def table_of_verified_claims(results: StudyResults, claims: Sequence[StatedClaim]) -> Table | None:
-    """Return a table of the verified claims about a study's methods; None if there are none."""
-    subject = [
-        (label, claim)
-        for (label, method), claim in product(_catalogue_names_by_label(results).items(), claims)
-        if method == claim.method
-    ]
-    rows = [
-        TableRow(label, claim.claim, [claim.verdict, claim.source, claim.statement, claim.reason])
-        for label, claim in subject
-        if claim.verdict
-    ]
-    if not rows:
-        return None
-    rest = len(subject) - len(rows)
-    note = "Verdicts of `pfbench verify` with the present source, on problems made for each claim."
-    if rest:
-        note += f" Without a stored verdict: {pluralize(rest, 'claim')} about these methods."
-    return Table(
-        f"{results.study.title}: claims about these methods",
-        note,
-        ("algorithm", "claim", "verdict", "source", "statement", "evidence"),
-        rows,
-    )
-
-
-def _catalogue_names_by_label(results: StudyResults) -> dict[str, str]:
-    """Return the catalogue name of each method, by its label in the study."""
-    return {group.label: group.algorithm for group in results}

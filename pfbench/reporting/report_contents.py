@@ -12,11 +12,11 @@ from pathlib import Path
 
 from pfbench.base.escaping import escape_hidden, html_text
 from pfbench.reporting import ordering_text, ranking, tested_orderings, tuning_effects
-from pfbench.reporting.answers import answer_sentences, truncation_and_decrease_sentences
+from pfbench.reporting.answers import answer_sentences, sentences_on_common_budget
 from pfbench.reporting.candidate_front import CandidateAgainstRivals, make_candidate_front
 from pfbench.reporting.comparison import Comparison
 from pfbench.reporting.panels import FigureData, compute_figure
-from pfbench.reporting.report import MethodTheory, Report, RunEnvironment
+from pfbench.reporting.report import RateCurve, Report, RunEnvironment
 from pfbench.reporting.result_tables import compare_by_each_price, results_table, results_tables
 from pfbench.reporting.results import StudyResults, truncate_study
 from pfbench.reporting.tables import Table, early_endings_table, exact_counts_table
@@ -48,10 +48,11 @@ class ReportPart:
         return self.results.study
 
     @cached_property
-    def reversal_and_fewest_calls_sentences(self) -> list[str]:
-        """Sentences on reversed published rankings, and on the methods with the fewest calls."""
+    def answer_sentences(self) -> list[str]:
+        """Sentences on reversed rankings, the methods with the fewest calls, and common budgets."""
         flips = ordering_text.sentences_on_reversed_rankings(self.ordering_results)
-        return [*flips, *answer_sentences(self.comparisons)]
+        budgets = sentences_on_common_budget(self.results)
+        return [*flips, *answer_sentences(self.comparisons), *budgets]
 
     @cached_property
     def candidate_sentences(self) -> list[str]:
@@ -61,11 +62,6 @@ class ReportPart:
         tuning = tuning_effects.sentences_on_how_tuned(self.study)
         return [self.front.outcome_counts_sentence, *self.front.candidate_failure_texts, *tuning]
 
-    @cached_property
-    def truncation_and_decrease_sentences(self) -> list[str]:
-        """Sentences on truncated runs, and on whether each measure ends lower than it starts."""
-        return truncation_and_decrease_sentences(self.results)
-
     @property
     def all_sentences(self) -> list[str]:
         """All sentences on the study; if there is a candidate, only those on the candidate."""
@@ -73,8 +69,7 @@ class ReportPart:
             return self.candidate_sentences
         return [
             *ordering_text.ordering_setup_sentences(self.study),
-            *self.reversal_and_fewest_calls_sentences,
-            *self.truncation_and_decrease_sentences,
+            *self.answer_sentences,
             *tuning_effects.sentences_on_how_tuned(self.study),
         ]
 
@@ -120,7 +115,7 @@ class ReportPart:
             self.ordering_verdict_table,
             ranking.table(self.results),
             *self.results_tables,
-            *tuning_effects.choice_and_trial_tables(self.study),
+            tuning_effects.choice_table(self.study),
             exact_counts_table(self.results),
             self.incomplete_runs_table,
         ]
@@ -145,7 +140,7 @@ class ReportContents:
     commit: str
     version: str
     created: datetime
-    theory: MethodTheory
+    rates: tuple[RateCurve, ...]
 
     @property
     def labels_in_colour_order(self) -> list[str]:
@@ -228,7 +223,7 @@ def make_contents(
         commit=commit or "unknown (not a git checkout)",
         version=version,
         created=created,
-        theory=report.theory or MethodTheory(),
+        rates=report.rates,
     )
 
 

@@ -34,32 +34,16 @@ LOOK = files("pfbench.reporting") / "print.mplstyle"
 """The matplotlib style sheet of printed figures."""
 
 
-@dataclass(frozen=True)
-class PrintWidth:
-    """Width of a printed figure, with the maximum numbers of panels and legend entries in a row.
+WIDTH, ROW_HEIGHT = 6.75, 1.6
+"""Width of a page of text, and height of a row of panels, in inches."""
 
-    Attributes
-    ----------
-    inches
-        Width of the figure in inches; papers include it without scaling.
-    columns, legend_columns
-        Maximum numbers of panels, and of legend entries, side by side.
-    row
-        Height of a row of panels in inches.
-    """
-
-    inches: float
-    columns: int
-    legend_columns: int
-    row: float
-
-    def panels_per_row(self, panels: int) -> int:
-        """Return the number of panels in a row, chosen so that rows are about equally full."""
-        return math.ceil(panels / math.ceil(panels / self.columns))
+_COLUMNS, _LEGEND_COLUMNS = 5, 6
+"""Maximum numbers of panels, and of legend entries, side by side."""
 
 
-PAGE, COLUMN = PrintWidth(6.75, 5, 6, 1.6), PrintWidth(3.25, 2, 3, 1.35)
-"""The width of a page of text, and of one column of a two-column page."""
+def panels_per_row(panels: int) -> int:
+    """Return the number of panels in a row, chosen so that rows are about equally full."""
+    return math.ceil(panels / math.ceil(panels / _COLUMNS))
 
 
 @dataclass(frozen=True)
@@ -158,13 +142,13 @@ def curves_drawing(figure: FigureData, labels: Sequence[str]) -> DeferredDrawing
         All algorithms of the report; the index of a label is the number of its line style.
     """
     study, panels = figure.results.study, figure.results.panels
-    columns = PAGE.panels_per_row(len(panels))
+    columns = panels_per_row(len(panels))
     deep = math.ceil(len(panels) / columns)  # rows of each measure
     lines = len(study.measures) * len(panels) * len(study.labels)
     max_count, markers = min(41, max(9, _POINTS // lines)), min(5, max(1, _MARKERS // lines))
 
     def draw() -> "Canvas":
-        canvas, grid = new_figure(PAGE, len(study.measures) * deep, columns)
+        canvas, grid = new_figure(len(study.measures) * deep, columns)
         for (row, measure), (index, panel) in product(enumerate(study.measures), enumerate(panels)):
             axes = grid[row * deep + index // columns][index % columns]
             scale = figure.scales[measure, panel.problem]
@@ -186,49 +170,42 @@ def curves_drawing(figure: FigureData, labels: Sequence[str]) -> DeferredDrawing
                 axes.set_ylabel(break_label(measure_label(measure)))
         canvas.supxlabel(AXES[figure.axis], fontsize=8.0)
         canvas.align_ylabels(grid[:, 0])
-        add_legend(canvas, study.labels, labels, PAGE)
+        add_legend(canvas, study.labels, labels)
         return canvas
 
     return DeferredDrawing(study.title, draw)
 
 
-def new_figure(width: PrintWidth, rows: int, columns: int) -> "tuple[Canvas, Any]":
+def new_figure(rows: int, columns: int) -> "tuple[Canvas, Any]":
     """Return an empty figure and the grid of its axes, each of which is invisible at first."""
     from matplotlib.figure import Figure as Canvas
 
-    canvas = Canvas(figsize=(width.inches, 0.7 + width.row * rows), layout="constrained")
+    canvas = Canvas(figsize=(WIDTH, 0.7 + ROW_HEIGHT * rows), layout="constrained")
     grid = canvas.subplots(rows, columns, squeeze=False)
     for axes in grid.flat:
         axes.set_visible(False)
     return canvas, grid
 
 
-def add_legend(
-    canvas: "Canvas",
-    displayed: Sequence[str],
-    labels: Sequence[str],
-    width: PrintWidth,
-    *,
-    markers: bool = True,
-) -> None:
+def add_legend(canvas: "Canvas", displayed: Sequence[str], labels: Sequence[str]) -> None:
     """Add a legend above a figure, with as many entries in a row as fit."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], **style | ({"markersize": 3.5} if markers else {"marker": ""}))
+        Line2D([], [], **style | {"markersize": 3.5})
         for style in (plot_style(labels.index(label)) for label in displayed)
     ]
     FigureCanvasAgg(canvas)  # gives the figure what measures texts
-    upper = width.inches * canvas.dpi
-    for side_by_side in range(min(len(handles), width.legend_columns), 0, -1):
+    upper = WIDTH * canvas.dpi
+    for side_by_side in range(min(len(handles), _LEGEND_COLUMNS), 0, -1):
         legend = canvas.legend(
             handles,
             displayed,
             loc="outside upper center",
             ncols=side_by_side,
             frameon=False,
-            handlelength=3.2 if width is PAGE else 2.6,
+            handlelength=3.2,
             columnspacing=1.2,
         )
         box = legend.get_window_extent()

@@ -213,7 +213,7 @@ def _quote_csv(text: str) -> str:
     return f'"{escaped}"'
 
 
-MANY = 10_000
+MANY = 2_000
 """Of more runs than this, the table has only the first seed of each method, and incomplete runs."""
 
 

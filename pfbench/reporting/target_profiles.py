@@ -39,17 +39,17 @@ def draw_target_profiles(
     study = comparisons[0].results.study
     if not study.targets:
         return None
-    columns = svg.PAGE.panels_per_row(len(comparisons))
+    columns = svg.panels_per_row(len(comparisons))
 
     def draw() -> "Canvas":
-        canvas, grid = svg.new_figure(svg.PAGE, math.ceil(len(comparisons) / columns), columns)
+        canvas, grid = svg.new_figure(math.ceil(len(comparisons) / columns), columns)
         for index, comparison in enumerate(comparisons):
             axes, price = grid[index // columns][index % columns], str(comparison.price)
             title = AXES.get(price.lower(), price)
             _draw_shares(axes, target_shares(comparison), labels, title)
             if index % columns == 0:
                 axes.set_ylabel("targets reached")
-        svg.add_legend(canvas, study.labels, labels, svg.PAGE)
+        svg.add_legend(canvas, study.labels, labels)
         return canvas
 
     return svg.DeferredDrawing(f"{study.title}: targets reached", draw)
@@ -89,10 +89,10 @@ def _draw_shares(
         axes.step(
             x, middle, where="post", linewidth=1.2, **svg.plot_style(number), markevery=marked
         )
-    layout_share_axes(axes, left, right, title)
+    _layout_share_axes(axes, left, right, title)
 
 
-def layout_share_axes(axes: "Axes", low: float, high: float, title: str) -> None:
+def _layout_share_axes(axes: "Axes", low: float, high: float, title: str) -> None:
     """Set up axes for shares from 0 to 1 against the number of calls, on a logarithmic scale."""
     axes.set_xscale("log")
     axes.set_xlim(low, high)
@@ -101,7 +101,7 @@ def layout_share_axes(axes: "Axes", low: float, high: float, title: str) -> None
     axes.grid(axis="y")
     axes.set_xlabel(title)
     axes.minorticks_off()
-    ticks = powers_of_ten(low, high)
+    ticks = _powers_of_ten(low, high)
     if len(ticks) < 2:
         powers = range(math.ceil(math.log10(low)) - 1, math.floor(math.log10(high)) + 1)
         ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
@@ -109,13 +109,10 @@ def layout_share_axes(axes: "Axes", low: float, high: float, title: str) -> None
     axes.set_xticks(ticks, [format_with_si_suffix(tick) for tick in ticks])
 
 
-def powers_of_ten(low: float, high: float) -> list[float]:
+def _powers_of_ten(low: float, high: float) -> list[float]:
     """Return the powers of ten between two numbers."""
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
     return [10.0**power for power in range(first, last + 1)]
-
-
-_GREY = "#c9c9c4"
 
 
 class ProfileLine(NamedTuple):
@@ -142,7 +139,9 @@ class ProfileGraphic(NamedTuple):
 def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
     """Return the page's figure of targets reached against calls, with the candidate's line last."""
     steps = front.calls_by_method()
-    low, high = _calls_range(steps)
+    existing = [calls for step in steps.values() for calls in step]
+    low, high = (min(existing), max(existing)) if existing else (1.0, 10.0)
+    low, high = 0.8 * low, max(high, 2.0 * low) / 0.8
     wide = math.log(high / low)
 
     def y_position(calls: float) -> float:
@@ -161,41 +160,6 @@ def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
     highlights = front.methods_in_colour
     grey = [line(label, None) for label in steps if label not in highlights]
     coloured = [line(label, number) for number, label in enumerate(highlights)]
-    ticks = [(y_position(tick), format_with_si_suffix(tick)) for tick in powers_of_ten(low, high)]
-    return ProfileGraphic([*grey, *reversed(coloured)], ticks, _axis_title(front))
-
-
-def draw_profile(front: CandidateAgainstRivals) -> svg.DeferredDrawing:
-    """Return a paper's figure of targets reached against calls; its legend omits grey lines."""
-    coloured, steps = front.methods_in_colour, front.calls_by_method()
-    low, high = _calls_range(steps)
-
-    def draw() -> "Canvas":
-        canvas, grid = svg.new_figure(svg.COLUMN, 1, 1)
-        axes = grid[0][0]
-        axes.set_visible(True)
-        for label in [*(step for step in steps if step not in coloured), *reversed(coloured)]:
-            style = {"color": _GREY, "dashes": (1, 0), "linewidth": 0.5}
-            if label in coloured:
-                look = line_style(coloured.index(label))
-                wide = 2.2 if label in front.candidate_labels else 1.1
-                style = {"color": look.color, "dashes": look.dash or (1, 0), "linewidth": wide}
-            calls = [low, *steps.get(label, ()), high]
-            share = [k / front.panel_target_count for k in range(len(calls) - 1)]
-            axes.step(calls, [*share, share[-1]], where="post", **style)
-        layout_share_axes(axes, low, high, _axis_title(front))
-        axes.set_ylabel("share of pairs reached")
-        svg.add_legend(canvas, coloured, coloured, svg.COLUMN, markers=False)
-        return canvas
-
-    return svg.DeferredDrawing(f"{front.label}: profile", draw)
-
-
-def _axis_title(front: CandidateAgainstRivals) -> str:
-    return f"expected {AXES.get(str(front.price).lower(), str(front.price))}"
-
-
-def _calls_range(steps: dict[str, list[float]]) -> tuple[float, float]:
-    existing = [calls for step in steps.values() for calls in step]
-    low, high = (min(existing), max(existing)) if existing else (1.0, 10.0)
-    return 0.8 * low, max(high, 2.0 * low) / 0.8
+    ticks = [(y_position(tick), format_with_si_suffix(tick)) for tick in _powers_of_ten(low, high)]
+    axis = f"expected {AXES.get(str(front.price).lower(), str(front.price))}"
+    return ProfileGraphic([*grey, *reversed(coloured)], ticks, axis)

@@ -82,14 +82,6 @@ def _describe_targets(tune: TuningPlan) -> str:
     return levels[0] if len(levels) == 1 else f"{join_items(levels)}, separately for each,"
 
 
-def choice_and_trial_tables(study: Study) -> list[Table]:
-    """Return tables of the chosen parameters and of all trials; empty if no method was tuned."""
-    if study.tune is None or not study.choices:
-        return []
-    tables = choice_table(study), _all_trials_table(study, study.tune)
-    return [table for table in tables if table is not None]
-
-
 def choice_table(study: Study, labels: Collection[str] | None = None) -> Table | None:
     """Return a table of the chosen parameters, and of their effect on the number of calls.
 
@@ -134,32 +126,6 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
     first = ("problem", "method", "target", "chosen", "at an end", "trials", "of these reach it")
     head = (*first, "calls", "spread", "last", "cost")
     return Table(f"{study.title}: what tuning chose", note, head, rows)
-
-
-def _all_trials_table(study: Study, tune: TuningPlan) -> Table:
-    """Return a table of all trials: parameters, and expected calls to each target."""
-    rows = []
-    for search in _list_finished_tunings(study):
-        best = [search.choice.best_trial(index) for index in range(len(tune.targets))]
-        for trial in search.choice.trials:
-            cells: list[Cell] = [setting_title(trial.values)]
-            for hits, calls in zip(trial.hits, trial.expected_calls, strict=True):
-                cells += [f"{hits} of {len(tune.seeds)}", _round_calls_as_printed(calls)]
-            to = [
-                f"{target.target:g}"
-                for target, item in zip(tune.targets, best, strict=True)
-                if item is trial
-            ]
-            cells += [_finite(trial.last_values[-1]), f"chosen for {', '.join(to)}" if to else None]
-            rows.append(TableRow(search.title, search.method.label, cells))
-    heads = [head for stop in tune.targets for head in (f"seeds to {stop.target:g}", "calls")]
-    return Table(
-        f"{study.title}: calls to the target against the parameters",
-        f"All {format_integer(len(rows))} trials of the search: expected {tune.count.upper()} to "
-        f"{_describe_targets(tune)}.",
-        ("problem", "method", "tried", *heads, "last", ""),
-        rows,
-    )
 
 
 def choices_as_json(study: Study, labels: Collection[str]) -> list[dict[str, Any]]:

@@ -16,10 +16,9 @@ from pfbench.base.files import check_writable
 from pfbench.reporting import ordering_text, page_data, report_contents, svg, tables, tuning_effects
 from pfbench.reporting.panels import line_style
 from pfbench.reporting.paper_table import paper_table
-from pfbench.reporting.report import Report, table_of_verified_claims
+from pfbench.reporting.report import Report
 from pfbench.reporting.result_tables import results_csv
-from pfbench.reporting.seed_curves import FinalSummary
-from pfbench.reporting.target_profiles import draw_profile, draw_target_profiles, page_profile
+from pfbench.reporting.target_profiles import draw_target_profiles, page_profile
 from pfbench.reporting.wording import WORDS, anchor
 
 _TEMPLATES = files("pfbench.reporting") / "templates"
@@ -42,23 +41,22 @@ def html_page(report: report_contents.ReportContents) -> str:
     )
     environment.filters |= {
         "anchor": anchor,
-        "bodies": _table_bodies,
+        "cell": tables.format_cell,
         "meaning": tables.column_meaning,
         "paragraphs": paragraphs,
         "profile": page_profile,
     }
     modules = ordering_text, report_contents, tables, tuning_effects
     environment.globals |= {module.__name__.rpartition(".")[2]: module for module in modules}
-    environment.globals["table_of_verified_claims"] = table_of_verified_claims
     environment.tests |= {"numeric": tables.is_numeric}
     studies = [(part.results, part.figure) for part in report.parts]
-    rates = report.theory.rates
-    data = page_data.figure_data_json(report.spec, studies, report.labels_in_colour_order, rates)
+    labels = report.labels_in_colour_order
+    data = page_data.figure_data_json(report.spec, studies, labels, report.rates)
     values: dict[str, Any] = vars(report) | {
         "date": report.creation_time_utc,
         "words": WORDS,
         "provenance": report.provenance(),
-        "styles": [line_style(number) for number in range(len(report.labels_in_colour_order))],
+        "styles": [line_style(number) for number in range(len(labels))],
         # Not escaped: our own files, and base64.
         "css": Markup(_load_asset("report.css")),
         "script": Markup("".join(map(_load_asset, _SCRIPTS))),
@@ -71,57 +69,6 @@ def _escape_strings_for_page(value: Any) -> Any:
     """Return a plain string escaped for the page, and other values unchanged."""
     plain = isinstance(value, str) and not hasattr(value, "__html__")
     return escape_hidden(value, "\n\t") if plain else value
-
-
-def _table_bodies(table: tables.Table) -> Any:
-    """Return the bodies of a table as HTML, one for each group of rows.
-
-    By hand: a template that renders 100,000 rows takes a minute.
-    """
-    from markupsafe import Markup
-
-    counted = [bool(tables.column_meaning(name)) for name in table.head[2:]]
-    grouped = table.rows[0].group != ""
-    parts = []
-    for group, rows in table.groups():
-        parts.append("<tbody>\n")
-        if grouped:
-            columns = len(table.head) - 1
-            text = f'<th class="group" scope="rowgroup" colspan="{columns}">{_html(group)}</th>'
-            parts.append(f"<tr>{text}</tr>\n")
-        for row in rows:
-            cells = (
-                _html_cell(value, index in row.best, is_counted)
-                for index, (value, is_counted) in enumerate(zip(row.cells, counted, strict=True))
-            )
-            parts.append(f'<tr><th scope="row">{_html(row.name)}</th>{"".join(cells)}</tr>\n')
-        parts.append("</tbody>\n")
-    return Markup("".join(parts))
-
-
-def _html_cell(value: tables.Cell, is_best: bool, greys_zero: bool) -> str:
-    """Return a table cell as HTML; a count of zero is shown in grey."""
-    best = " best" if is_best else ""
-    if isinstance(value, FinalSummary):
-        extents = [
-            f'<span class="extent">{_html(text)}</span>' for text in value.range_and_count_texts
-        ]
-        return f'<td class="number{best}">{_html(value.median_text)}{"".join(extents)}</td>'
-    text = _html(tables.format_cell(value))
-    if isinstance(value, tables.ShellCommand):
-        return f'<td class="command"><code>{text}</code></td>'
-    if isinstance(value, str):
-        return f'<td class="text">{text}</td>'
-    zero = " zero" if value is None or (greys_zero and value == 0 and type(value) is int) else ""
-    return f'<td class="number{best}{zero}">{text}</td>'
-
-
-def _html(text: str) -> str:
-    return escape_hidden(text, "\n\t").translate(_ENTITIES)
-
-
-_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;"})
-"""HTML entities, as jinja2 writes them."""
 
 
 def paragraphs(text: str) -> list[str]:
@@ -179,8 +126,7 @@ def write_report(
     * the numbers ``NAME-STUDY.csv``;
     * the table ``NAME-STUDY.tex``, which fits a column of a paper;
     * the curves ``NAME-STUDY`` as SVG and PDF;
-    * the shares of targets reached ``NAME-STUDY-targets``, or in a report on one method
-      ``NAME-STUDY-profile``, as SVG and PDF.
+    * the shares of targets reached ``NAME-STUDY-targets`` as SVG and PDF.
 
     The names have no ``-STUDY`` if there is a single study without a key. All files are written
     under temporary names before any is renamed. Equal runs and equal arguments, with `created`
@@ -244,11 +190,11 @@ def _drawings(
     part: report_contents.ReportPart, labels: Sequence[str]
 ) -> dict[str, svg.DeferredDrawing | None]:
     """Return the figures of a study, by the suffix of their file names."""
-    curves = svg.curves_drawing(part.figure, labels)
-    if part.front is not None:
-        return {"": curves, "-profile": draw_profile(part.front)}
     compared = [replace(each, results=part.displayed_results) for each in part.comparisons]
-    return {"": curves, "-targets": draw_target_profiles(compared, labels)}
+    return {
+        "": svg.curves_drawing(part.figure, labels),
+        "-targets": draw_target_profiles(compared, labels),
+    }
 
 
 def _write_files(folder: Path, written: Mapping[str, bytes]) -> list[Path]:

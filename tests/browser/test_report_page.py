@@ -10,7 +10,7 @@ from chromium import BENCH, change, violations
 from generated_reports import MARKUP, SPEC, report_of
 
 from pfbench.reporting.ranking import initially_shown_algorithms
-from pfbench.reporting.report import MethodTheory, RateCurve
+from pfbench.reporting.report import RateCurve
 
 pytestmark = pytest.mark.browser
 
@@ -144,7 +144,7 @@ SLOPES = f"{BENCH}.panels.map((panel) => pfbench.panels.slope({BENCH}, panel, 'f
 def test_the_constant_of_a_slope_is_the_theorem_s_where_its_schedule_ends(browser, tmp_path):
     rate = RateCurve("a-claim", "frank-wolfe", "fw_gap", "lo", 0.5, "eps^-2 LO")
     notes = {"promised": {"measure": "fw_gap", "value": 700.0}}
-    page, report = report_of(SPEC, tmp_path, theory=MethodTheory(rates=(rate,)), notes=notes)
+    page, report = report_of(SPEC, tmp_path, rates=(rate,), notes=notes)
     browser.open(page.as_uri() + "#study.slope=claim0&study.logx=1&study.logy=1&study.x=lo")
     (results,) = report.results
     ours = [panel.groups[0] for panel in results.panels]

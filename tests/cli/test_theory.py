@@ -12,22 +12,12 @@ from pfbench.algorithms import ALGORITHMS, Algorithm
 from pfbench.algorithms.guarantee import WHERE
 from pfbench.base.constants import Constants
 from pfbench.base.counts import COUNTED
-from pfbench.claims.catalogue import CLAIMS, claims_about, methods_first_then_quickest_key
-from pfbench.cli import verification_job
-from pfbench.cli.progress import StepProgress
-from pfbench.cli.report_sources import add_claims_and_verdicts
-from pfbench.reporting.report import (
-    MethodTheory,
-    RateCurve,
-    StatedClaim,
-    figure_rates,
-    table_of_verified_claims,
-)
+from pfbench.claims.catalogue import CLAIMS, methods_first_then_quickest_key
+from pfbench.cli.report_sources import add_published_rates
+from pfbench.reporting.report import RateCurve, figure_rates
 from pfbench.runs.engines.engine import SingleProcessEngine
-from pfbench.runs.storage.store import Store
 from pfbench.verification.session import Session
 from pfbench.verification.subject import Subject
-from pfbench.verification.verdict import Verdict
 
 SPEC = """
 title = "T"
@@ -48,14 +38,14 @@ def report(tmp_path_factory):
 
 
 def test_rates_are_powers_of_the_calls(report):
-    theory = add_claims_and_verdicts(report, []).theory
-    found = {(rate.method, rate.count): rate.power for rate in theory.rates}
+    rates = add_published_rates(report).rates
+    found = {(rate.method, rate.count): rate.power for rate in rates}
     # V <= eps after eps^-2 LO and FO; and after eps^-4 SFO, eps^-2 LO.
     assert found["frank-wolfe", "lo"] == found["frank-wolfe", "fo"] == 0.5
     assert found["nfwu-sg", "sfo"] == 0.25
     assert found["nfwu-sg", "lo"] == 0.5
-    assert {rate.measure for rate in theory.rates} == {"fw_gap"}
-    labels = {label for label, _ in figure_rates(report.results[0], theory.rates)}
+    assert {rate.measure for rate in rates} == {"fw_gap"}
+    labels = {label for label, _ in figure_rates(report.results[0], rates)}
     assert labels == {"plain", "sampled"}
 
 
@@ -71,40 +61,6 @@ def test_every_stated_rate_can_be_drawn():
             assert {kind.lower() for kind in kinds} <= set(COUNTED)
 
 
-def test_verdicts_are_looked_up_and_never_made(report, tmp_path):
-    store = Store(tmp_path / "store")
-    claims = {
-        one.claim for one in add_claims_and_verdicts(report, [store]).theory.claims if one.verdict
-    }
-    assert claims == set()
-    assert list(store.keys("verdict")) == []
-    Session(engine=SingleProcessEngine(), store=store).verify([CLAIMS[QUICK]])
-    theory = add_claims_and_verdicts(report, [store]).theory
-    known = {one.claim: one for one in theory.claims if one.verdict}
-    assert known.keys() == {QUICK}
-    assert known[QUICK].verdict.keeps_bound
-    assert known[QUICK].reason
-    table = table_of_verified_claims(report.results[0], theory.claims)
-    ((label, name, verdict),) = [(row.group, row.name, row.cells[0]) for row in table.rows]
-    assert (label, name, verdict) == ("sampled", QUICK, known[QUICK].verdict)
-    others = len(claims_about("nfwu-sg")) + len(claims_about("frank-wolfe")) - 1
-    assert f" Without a stored verdict: {others} claims about these methods." in table.note
-
-
-def test_the_page_shows_verdicts_with_their_evidence(report, tmp_path):
-    from pfbench.reporting import write_report
-
-    stated = StatedClaim("a-claim", "nfwu-sg", "a paper", "V <= <1>", "holds", "It was below 1.")
-    shown = replace(report, theory=MethodTheory(claims=(stated,)))
-    page, *_ = write_report(shown, tmp_path, command="c", commit="c")
-    text = page.read_text("utf-8")
-    assert "<h3>Claims</h3>" in text
-    assert "It was below 1." in text
-    assert "V &lt;= &lt;1&gt;" in text
-    page, *_ = write_report(report, tmp_path, command="c", commit="c")
-    assert "<h3>Claims</h3>" not in page.read_text("utf-8")
-
-
 # --- What is told of a method while claims are still being tested on it, and what is tested firs---
 
 
@@ -115,19 +71,6 @@ NAMES = (
     "methods-count-prox-spiderboost",
     "methods-law-prox-spiderboost",
 )
-
-
-def row(name, verdict="holds", seconds=1.0):
-    nothing = {"measured": {}, "claimed": {}, "repetitions": 1, "p_value": None}
-    return Verdict(
-        claim=CLAIMS[name], verdict=verdict, reason="so it is.", seconds=seconds, **nothing
-    )
-
-
-def followed():
-    """What follows claims while they are tested."""
-    steps = StepProgress("test", len(NAMES), "checks", quiet=True)
-    return verification_job.InterimSummary([CLAIMS[name] for name in NAMES], steps)
 
 
 def test_what_holds_a_method_to_its_source_is_tested_first_then_what_is_quick():
@@ -149,42 +92,6 @@ def test_what_holds_a_method_to_its_source_is_tested_first_then_what_is_quick():
     begun.clear()
     Session(engine=SingleProcessEngine()).verify(claims, Subject())
     assert begun[-1] == NAMES[3]
-
-
-def test_it_names_what_is_wrong_and_what_is_to_come():
-    found = followed()
-    words = found.format()
-    assert words.startswith("0 of 5 claims verified; remaining: wang2019-table1-prox-")
-    assert words.endswith("methods-run-prox-spiderboost and 2 more")
-    found.count(row(NAMES[3], "violated"), True)
-    found.count(row(NAMES[4]), True)
-    assert found.format() == (
-        "2 of 5 claims verified: 1 holds, 1 violated (unexpected: "
-        "methods-count-prox-spiderboost); remaining: wang2019-table1-prox-spiderboost, "
-        "wang2019-thm2, methods-run-prox-spiderboost"
-    )
-
-
-class AtOnce:
-    """A timer whose time is over when it starts."""
-
-    def __init__(self, seconds, function):
-        self.start = function
-
-    def cancel(self):
-        pass
-
-
-@pytest.mark.parametrize("quiet", [False, True])
-def test_it_is_told_while_claims_are_open(pfbench, monkeypatch, quiet):
-    monkeypatch.setattr(verification_job.threading, "Timer", AtOnce)
-    names = ("shen2019-count-svrg", "shen2019-unbiased-svrg")
-    own = "pfbench.algorithms.nfwu:NFWUSVRG"
-    json = ("--json", "-") if quiet else ()
-    outcome = pfbench("verify", *names, "--algorithm", own, "--jobs", 0, *json)
-    assert outcome.status == 0
-    assert ("0 of 2 claims verified; remaining: " in outcome.err) == (not quiet)
-    assert "verified; remaining" not in pfbench("verify", *names, "--jobs", 0, *json).err
 
 
 # --- what a theorem promises of its schedule, beside what was measured ----------------------------

@@ -294,7 +294,7 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
 # --- tuning ---------------------------------------------------------------------------------------
 
 
-def test_what_was_chosen_and_all_trials_have_a_table():
+def test_what_was_chosen_has_a_table():
     """Of a study in which a and b stand as stated and tuned."""
     study = results(group("a", fast().runs), group("b", slow().runs)).study
     methods = tuple(TunedMethod(label, f"{label}[x={{x}}]", {"x": [1, 2]}) for label in "abc")
@@ -307,7 +307,6 @@ def test_what_was_chosen_and_all_trials_have_a_table():
     refused = (TuningTrial({"x": 1}, (0,), (math.inf,), (math.inf,)),)
     choices += (TuningChoice("p", methods[2].selector, {}, refused),)
     study = replace(study, tune=tune, choices=choices)
-    chosen, trials = tuning_effects.choice_and_trial_tables(study)
+    chosen = tuning_effects.choice_table(study)
     assert [row.cells[:5] for row in chosen.rows] == [["1", "x = 1", None, 2, 1]] * 2
-    assert [row.cells[-1] for row in trials.rows] == ["chosen for 1", None] * 2
     assert "2 methods tuned, 2 trials each" in tuning_effects.sentences_on_how_tuned(study)[0]

@@ -11,41 +11,39 @@ import numpy as np
 import pytest
 from made_runs import HUGE, SEEDS, WILD, failing, fast, figure_data, group, idle, results, run, slow
 
-from pfbench.reporting.candidate_front import make_candidate_front
 from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.panels import BEYOND, compute_figure, linear_ticks, log_ticks
 from pfbench.reporting.report import collect_report
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.seed_curves import SeedTraces
-from pfbench.reporting.svg import COLUMN, PAGE, curves_drawing, render
-from pfbench.reporting.target_profiles import draw_profile, draw_target_profiles, target_shares
+from pfbench.reporting.svg import ROW_HEIGHT, WIDTH, curves_drawing, panels_per_row, render
+from pfbench.reporting.target_profiles import draw_target_profiles, target_shares
 from pfbench.runs.planning.published import CostUnit
 
 LABELS = ["far", "near"]
 
 
-def test_a_figure_is_as_wide_as_a_page_or_a_column():
+def test_a_figure_is_as_wide_as_a_page():
     study = results(fast(), slow(), failing(), idle())
     compared = [compare_algorithms(study, Cost.from_weights("sfo"))]
     labels = list(study.study.labels)
-    for drawing, width in (
-        (curves_drawing(compute_figure(study), labels), PAGE),
-        (draw_target_profiles(compared, labels), PAGE),
-        (draw_profile(make_candidate_front(compared, ("slow",))), COLUMN),
+    for drawing in (
+        curves_drawing(compute_figure(study), labels),
+        draw_target_profiles(compared, labels),
     ):
         image, document = render(drawing, "svg", "pdf")
         root = ET.fromstring(image)
-        assert float(root.get("width").removesuffix("pt")) == pytest.approx(72 * width.inches)
+        assert float(root.get("width").removesuffix("pt")) == pytest.approx(72 * WIDTH)
         box = re.search(rb"/MediaBox \[ ?0 0 ([0-9.]+) ", document)
-        assert float(box[1]) == pytest.approx(72 * width.inches)
+        assert float(box[1]) == pytest.approx(72 * WIDTH)
 
 
 @pytest.mark.parametrize(
     ("panels", "columns"), [(1, 1), (4, 4), (5, 5), (6, 3), (8, 4), (9, 5), (11, 4)]
 )
 def test_rows_have_about_as_many_panels(panels, columns):
-    assert PAGE.panels_per_row(panels) == columns
+    assert panels_per_row(panels) == columns
 
 
 def test_many_panels_go_on_in_further_rows(spec, outcomes):
@@ -54,7 +52,7 @@ def test_many_panels_go_on_in_further_rows(spec, outcomes):
     drawing = curves_drawing(compute_figure(many), list(many.study.labels))
     height = float(ET.fromstring(*render(drawing, "svg")).get("height").removesuffix("pt"))
     # Two measures of eight panels: two rows each of four.
-    assert height / 72 == pytest.approx(0.7 + 4 * PAGE.row)
+    assert height / 72 == pytest.approx(0.7 + 4 * ROW_HEIGHT)
 
 
 def test_all_text_of_a_figure_is_inside_its_canvas():
@@ -69,7 +67,7 @@ def test_all_text_of_a_figure_is_inside_its_canvas():
     (legend,) = canvas.legends
     (axes,) = canvas.axes
     assert not legend.get_window_extent().overlaps(axes.get_window_extent())
-    assert axes.get_window_extent().height >= 0.5 * PAGE.row * canvas.dpi
+    assert axes.get_window_extent().height >= 0.5 * ROW_HEIGHT * canvas.dpi
 
 
 @pytest.mark.parametrize(

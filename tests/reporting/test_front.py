@@ -66,18 +66,6 @@ def test_who_never_projects_is_compared_with_its_like():
     assert set(about(mine, like, other, mine="other").rivals) == {"mine", "like"}
 
 
-def test_who_needs_fewer_of_both_is_named_and_else_it_is_on_the_frontier():
-    mine = asking(slow(), "mine", lo=3)
-    fewer_lo, more_of_both = asking(slower(), "a", lo=1), asking(slower(), "b", lo=4)
-    assert [row.cells[-1] for row in about(mine, fewer_lo, more_of_both).calls_table.rows] == [
-        "none"
-    ] * 2
-    found = about(mine, fewer_lo, more_of_both, asking(fast(), "c", lo=2))
-    assert [row.cells[-1] for row in found.calls_table.rows] == ["c"] * 2
-    assert found.calls_table.head[2:6] == ("SFO: candidate", "best other", "its calls", "ratio")
-    assert found.calls_table.head[6:10] == ("LO: candidate", "best other", "its calls", "ratio")
-
-
 def test_how_strong_a_method_is_does_not_depend_on_the_others():
     few = mean_log_budget_over_calls(compare_by_each_price(results(fast(), slow()))[0])
     many = mean_log_budget_over_calls(

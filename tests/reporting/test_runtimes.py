@@ -11,7 +11,7 @@ from made_runs import figure_data, plan, results_of, run
 
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
-from pfbench.reporting.answers import answer_sentences, truncation_and_decrease_sentences
+from pfbench.reporting.answers import answer_sentences, sentences_on_common_budget
 from pfbench.reporting.panels import compute_figure
 from pfbench.reporting.result_tables import compare_by_each_price, results_table
 from pfbench.reporting.results import RunGroup, min_budget_by_kind, truncate_run, truncate_study
@@ -267,10 +267,10 @@ def test_the_words_and_tables_are_those_of_equal_runs(targets):
     assert answer_sentences(compare_by_each_price(results(targets))) == answer_sentences(
         compare_by_each_price(alike)
     )
-    cut = " ".join(truncation_and_decrease_sentences(results(targets)))
+    cut = " ".join(sentences_on_common_budget(results(targets)))
     assert "within SFO 100" in cut
     assert cut.count("3 runs went further") == 1
-    assert not any("went further" in text for text in truncation_and_decrease_sentences(alike))
+    assert not any("went further" in text for text in sentences_on_common_budget(alike))
     # The counts of what was made are told as they are, and nothing else differs.
     rows = {row.name: row.cells for row in exact_counts_table(results(targets)).rows}
     assert rows["twice"][1] == 200

@@ -8,7 +8,6 @@ from made_runs import with_run
 
 from pfbench.base.counts import Budget
 from pfbench.reporting import ranking, tables
-from pfbench.reporting.answers import truncation_and_decrease_sentences
 from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.report import collect_report
 from pfbench.reporting.result_tables import compare_by_each_price, results_table
@@ -104,19 +103,6 @@ def test_runs_that_did_not_finish_are_listed(spec, with_failures, results):
         ("SVRG", 2, "budget", "too much"),
     ]
     assert tables.early_endings_table(results) is None
-
-
-def test_the_summary_names_what_does_not_hold(spec, outcomes):
-    def worse(outcome):
-        rows = [
-            (*row[:-3], 5.0 + row[0], 1.0, 1.0 if row[0] else None)
-            for row in outcome.entry.run.rows
-        ]
-        return with_run(outcome, rows=rows)
-
-    changed = [worse(one) if "casvrg" in one.plan.algorithm else one for one in outcomes]
-    said = truncation_and_decrease_sentences(collect_report(spec, changed).results[0])
-    assert said[0].endswith("for CA<SVRG> at S = 3 | p = 4 and CA<SVRG> at S = √n.")
 
 
 def test_the_summary_counts_failures(spec, with_failures):
