@@ -165,13 +165,13 @@ def _report_record(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
 
 def result_tables(report: "Report") -> Iterator[RenderableType]:
     """Yield a table of results for each study, or one remark if there are too many algorithms."""
-    from pfbench.reporting import ranking
+    from pfbench.reporting.result_tables import main_results_table
 
     if _is_large(report):
         remark = "too many algorithms to compare here: use `pfbench report --text`."
         yield section_with_title("results", remark)
         return
-    yield from (render_table(ranking.table(results)) for results in report.results)
+    yield from (render_table(main_results_table(results)) for results in report.results)
 
 
 def results_as_json_unless_large(report: "Report") -> list[dict[str, Any]] | None:
@@ -253,19 +253,10 @@ def _show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
     if old_store.resolve() == new_store.resolve():
         raise InputError(f"--compare names the store {old_store} twice: name two stores.")
     diff = compare_stores(*(Store(folder, make=False) for folder in (old_store, new_store)))
-    record = {
-        "stores": [str(old_store), str(new_store)],
-        "identical": diff.identical,
-        "changed": diff.changed_count,
-        "only_before": diff.only_before,
-        "only_after": diff.only_after,
-        "changes": [
-            terminal.dataclass_as_dict(change) | {"factor": change.factor}
-            for change in diff.changes
-        ],
-    }
+    unreadable = diff.pop("unreadable")
+    record = {"stores": [str(old_store), str(new_store)], **diff}
     terminal.show_record(record, "differences between two stores", as_json=as_json)
-    if diff.unreadable:
+    if unreadable:
         terminal.print_error(
-            f"{format_plural(diff.unreadable, 'file')} damaged: see `pfbench store check`."
+            f"{format_plural(unreadable, 'file')} damaged: see `pfbench store check`."
         )

@@ -21,15 +21,7 @@ from pfbench.reporting.results import Limits, RunGroup, SettingResults, StudyRes
 from pfbench.reporting.runtimes import Cost, ert, make_runtimes
 from pfbench.reporting.seed_curves import Array, SeedTraces
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
-from pfbench.reporting.tables import Cell, Table, TableRow
-from pfbench.reporting.wording import (
-    NOTES,
-    format_calls_in_table,
-    format_integer,
-    join_items,
-    name_within_sentence,
-    round_as_printed,
-)
+from pfbench.reporting.wording import join_items, name_within_sentence, round_as_printed
 from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.loop.trace import TraceRows
 from pfbench.runs.planning.tune import make_tuned_label
@@ -71,8 +63,6 @@ class RankedAlgorithm:
     calls
         Expected calls to `target` by kind; infinite if no target is reached. In a study without
         targets, the calls of the median run.
-    total_calls
-        Fewest calls of each kind that any run of the algorithm made in total.
     last_value
         Median of the last values of the compared measure.
     """
@@ -83,14 +73,7 @@ class RankedAlgorithm:
     hits: int
     target: Stop | None
     calls: Mapping[str, float]
-    total_calls: Mapping[str, float]
     last_value: float
-
-    @property
-    def status_counts(self) -> str:
-        """Number of runs that ended with each status, as text."""
-        statuses = Counter(run.status for run in self.group.runs)
-        return ", ".join(f"{number} {status}" for status, number in statuses.most_common())
 
 
 Ranking = list[tuple[SettingResults, list[RankedAlgorithm]]]
@@ -207,29 +190,6 @@ def find_compared_measure(results: StudyResults) -> str:
     return stop.measure if stop else results.study.measures[0]
 
 
-def table(results: StudyResults) -> Table:
-    """Return the table of results: rank, runs that reach the target, calls, final value."""
-    study, kinds = results.study, list_counted_kinds(results)
-    is_plural = len(study.targets) > 1
-    rows = []
-    for panel, ranked in rank_algorithms(results):
-        for algorithm in ranked:
-            target, last = algorithm.target, algorithm.last_value
-            cells: list[Cell] = [algorithm.rank]
-            cells += [f"{algorithm.hits}/{len(algorithm.group.runs)}"] if study.targets else []
-            cells += [f"{target.target:g}" if target else None] if is_plural else []
-            cells += [_format_calls(algorithm, kind) for kind in kinds]
-            cells += [last if np.isfinite(last) else None, algorithm.status_counts]
-            best = frozenset({0} if algorithm.is_sole else ())
-            rows.append(TableRow(panel.title, algorithm.group.label, cells, best))
-    head = ["place"]
-    head += [f"seeds to {study.final_target.target:g}"] if study.final_target else []
-    head += ["target"] if is_plural else []
-    head += [f"{kind.upper()}{' to target' if study.targets else ''}" for kind in kinds]
-    head += [f"last {name_within_sentence(find_compared_measure(results))}", "ended"]
-    return Table.from_study(results, "results", _table_note(results), head, rows)
-
-
 def as_json(results: StudyResults) -> list[dict[str, Any]]:
     """Return the ranks on every problem and setting as records for JSON."""
     return [
@@ -316,16 +276,8 @@ def _rank_group(
         hits[-1] if hits else 0,
         reached[-1] if reached else None,
         calls,
-        {kind: float(min(row[k] for row in counts)) for k, kind in enumerate(kinds)},
         median(group.traces.final_values(measure)),
     )
-
-
-def _format_calls(ranked: RankedAlgorithm, kind: str) -> str:
-    number = ranked.calls[kind]
-    if np.isfinite(number):
-        return format_calls_in_table(number)
-    return f"> {format_integer(int(ranked.total_calls[kind]))}"
 
 
 def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> str:
@@ -340,19 +292,3 @@ def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> 
         f"Ranked by expected {price.description} to the hardest target that a method reaches "
         f"({measure} at most {levels}), as printed; equal numbers share a rank."
     )
-
-
-def _table_note(results: StudyResults) -> str:
-    """Return the note below the table: the ranking rule, and the number of censored runs."""
-    target = results.study.final_target
-    note = f"{ranking_basis_sentence(results)} {NOTES['bold_rank']}"
-    if target is None:
-        return note
-    # A run that stands at several settings, or for several targets, is one.
-    reached: dict[int, bool] = {}
-    for group in results:
-        rows = group.traces.find_first_rows_within(target)
-        reached |= zip(map(id, group.runs), rows >= 0, strict=True)
-    if missed := len(reached) - sum(reached.values()):
-        note += " " + NOTES["censored"].format(missed=missed, runs=len(reached))
-    return note

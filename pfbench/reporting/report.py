@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_hidden
 from pfbench.base.status import Status
-from pfbench.reporting.ranking import table
+from pfbench.reporting.result_tables import main_results_table
 from pfbench.reporting.results import StudyResults, group_results
 from pfbench.runs.execute import PlanOutcome, resolve_tuning
 from pfbench.runs.planning.plan import PlannedRun
@@ -72,7 +72,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return the tables of results as HTML, for Jupyter."""
-        return "".join(table(results)._repr_html_() for results in self.results)
+        return "".join(main_results_table(results)._repr_html_() for results in self.results)
 
 
 def collect_report(spec: Spec, outcomes: Sequence[PlanOutcome]) -> Report:

@@ -113,7 +113,6 @@ class ReportPart:
         """All tables for display in a terminal or a notebook."""
         tables = [
             self.ordering_verdict_table,
-            ranking.table(self.results),
             *self.results_tables,
             tuning_effects.choice_table(self.study),
             exact_counts_table(self.results),

@@ -12,7 +12,12 @@ from pfbench.reporting.comparison import (
     SettingComparison,
     compare_algorithms,
 )
-from pfbench.reporting.ranking import find_compared_measure, rank_row, ranking_basis_sentence
+from pfbench.reporting.ranking import (
+    find_compared_measure,
+    rank_row,
+    ranking_basis_sentence,
+    ranking_price,
+)
 from pfbench.reporting.results import RunGroup, StudyResults
 from pfbench.reporting.runtimes import PRODUCTS, Cost
 from pfbench.reporting.seed_curves import FinalSummary
@@ -41,6 +46,11 @@ def compare_by_each_price(results: StudyResults) -> list[Comparison]:
     return [
         compare_algorithms(results, cost) for cost in list(costs)[: None if study.targets else 1]
     ]
+
+
+def main_results_table(results: StudyResults) -> Table:
+    """Return the table of results by the cost of oracle calls that ranks the algorithms."""
+    return results_table(compare_algorithms(results, ranking_price(results)))
 
 
 def results_tables(comparisons: Sequence[Comparison]) -> list[Table]:

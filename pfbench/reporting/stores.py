@@ -250,71 +250,21 @@ def _targets_of_commonest_measure(plans: Sequence[PlannedRun]) -> tuple[Stop, ..
 
 # --- differences ----------------------------------------------------------------------------------
 
-Value = int | float | str | None
 
-
-@dataclass(frozen=True)
-class RunDifference:
-    """Difference of two runs of the same plan in one field.
-
-    Attributes
-    ----------
-    problem, algorithm, seed
-        The planned run.
-    field
-        Name of the field: ``status``, ``iterations``, a count, or a measure at the output.
-    before, after
-        Value of the field in the first and in the second store; None if missing.
-    """
-
-    problem: str
-    algorithm: str
-    seed: int
-    field: str
-    before: Value
-    after: Value
-
-    @property
-    def factor(self) -> float | None:
-        """Ratio of `after` to `before`; None unless both are positive numbers."""
-        numbers = (self.before, self.after)
-        if all(isinstance(number, int | float) and 0 < number < math.inf for number in numbers):
-            return float(self.after) / float(self.before)  # type: ignore[arg-type]
-        return None
-
-
-@dataclass(frozen=True)
-class StoreDiff:
-    """Differences between the runs in two stores.
-
-    Attributes
-    ----------
-    identical
-        Number of runs with equal status, counts and values at the output.
-    changed_count
-        Number of runs that differ in status, counts or values.
-    changes
-        Differences of these runs.
-    only_before, only_after
-        Numbers of planned runs that only the first, or only the second store has.
-    unreadable
-        Number of damaged files in both stores.
-    """
-
-    identical: int
-    changed_count: int
-    changes: tuple[RunDifference, ...]
-    only_before: int
-    only_after: int
-    unreadable: int
-
-
-def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
+def compare_stores(old_store: Store, new_store: Store) -> dict[str, Any]:
     """Compare the planned runs in two stores.
 
     Two runs are compared if their plans are equal: problem, algorithm, seed, measures, limits. The
     source code and the environment of the two may differ. If a store has several runs of one plan,
     the run stored last is used. No code that a store names is imported.
+
+    Returns
+    -------
+    dict
+        A JSON record: the numbers of runs that are ``identical``, ``changed``, ``only_before`` or
+        ``only_after``, the number of ``unreadable`` entries of both stores, and the ``changes``:
+        a record for each field (status, iterations, a count, or a measure at the output) of a run
+        in which the stores differ.
 
     Raises
     ------
@@ -322,18 +272,18 @@ def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
         If the system does not permit reading a file.
     """
     first, lost = _runs_and_damage_by_plan(old_store)
-    second, runs = _runs_and_damage_by_plan(new_store)
+    second, damaged = _runs_and_damage_by_plan(new_store)
     both = [plan for plan in first if plan in second]
     changes = [list(_run_differences(first[plan], second[plan])) for plan in sorted(both)]
     changed = sum(map(bool, changes))
-    return StoreDiff(
-        identical=len(both) - changed,
-        changed_count=changed,
-        changes=tuple(change for some in changes for change in some),
-        only_before=len(first) - len(both),
-        only_after=len(second) - len(both),
-        unreadable=lost + runs,
-    )
+    return {
+        "identical": len(both) - changed,
+        "changed": changed,
+        "only_before": len(first) - len(both),
+        "only_after": len(second) - len(both),
+        "unreadable": lost + damaged,
+        "changes": [change for of_run in changes for change in of_run],
+    }
 
 
 def _runs_and_damage_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
@@ -357,20 +307,25 @@ def _runs_and_damage_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]]
     return runs, damaged
 
 
-def _run_differences(
-    record: Mapping[str, Any], other: Mapping[str, Any]
-) -> Iterator[RunDifference]:
-    reported_fields, reference = _collect_reported_fields(record), _collect_reported_fields(other)
-    for subject in dict.fromkeys([*reported_fields, *reference]):
-        pair = reported_fields.get(subject), reference.get(subject)
+def _run_differences(run: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    first: dict[str, Any] = _collect_reported_fields(run)
+    second: dict[str, Any] = _collect_reported_fields(other)
+    for subject in dict.fromkeys([*first, *second]):
+        before: Any = first.get(subject)
+        after: Any = second.get(subject)
         # As JSON, so that two NaN are the same.
-        if json.dumps(pair[0]) != json.dumps(pair[1]):
-            yield RunDifference(
-                record["problem"], record["algorithm"], record["seed"], subject, *pair
-            )
+        if json.dumps(before) != json.dumps(after):
+            numbers = all(isinstance(x, int | float) and 0 < x < math.inf for x in (before, after))
+            yield {
+                **{name: run[name] for name in ("problem", "algorithm", "seed")},
+                "field": subject,
+                "before": before,
+                "after": after,
+                "factor": after / before if numbers else None,
+            }
 
 
-def _collect_reported_fields(run: Mapping[str, Any]) -> dict[str, Value]:
+def _collect_reported_fields(run: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "status": run["status"],
         "iterations": run["iterations"],

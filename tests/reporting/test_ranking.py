@@ -11,11 +11,14 @@ from pfbench.base.counts import Budget, Counts
 from pfbench.reporting import ranking, tables
 from pfbench.reporting.answers import answer_sentences
 from pfbench.reporting.comparison import compare_algorithms
-from pfbench.reporting.result_tables import compare_by_each_price, results_tables
+from pfbench.reporting.result_tables import (
+    compare_by_each_price,
+    main_results_table,
+    results_tables,
+)
 from pfbench.reporting.results import min_budget_by_kind, truncation_limits_by_plan
 from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.spec import load_spec
-from tools.published_report import markdown_table
 
 TARGETS = (Stop("m", 0.5), Stop("m", 0.1))
 
@@ -57,7 +60,6 @@ def test_expected_calls_rank_and_a_missed_target_is_never_dropped():
     assert by_label["slow"].calls["sfo"] == 60
     assert by_label["one"].calls["sfo"] == (10 + 12 + 100) / 2
     assert by_label["two"].calls["sfo"] == 2 + 100 + 100
-    assert "3 of 9 runs miss the hardest target" in ranking.table(found).note
 
 
 def test_who_fails_has_no_place():
@@ -74,11 +76,11 @@ def test_equal_scores_share_a_place():
 
 def test_the_first_is_bold_where_the_seeds_decide():
     found = results({"a": falls(10, 30, 50), "b": falls(20, 31, 40)})
-    places = {row.name: (row.cells[0], row.best) for row in ranking.table(found).rows}
+    places = {row.name: (row.cells[0], row.best) for row in main_results_table(found).rows}
     assert places == {"a": (1, set()), "b": (2, set())}
     many = results({"a": falls(*range(10, 30)), "b": falls(*range(40, 60))})
-    places = {row.name: (row.cells[0], row.best) for row in ranking.table(many).rows}
-    assert places == {"a": (1, {0}), "b": (2, set())}
+    places = {row.name: (row.cells[0], row.best) for row in main_results_table(many).rows}
+    assert places == {"a": (1, {1, 2}), "b": (2, set())}
 
 
 @given(
@@ -103,19 +105,6 @@ def test_the_rank_follows_from_the_essence_of_a_run():
     )
     assert sum(len(one.rows) for _, one in short.runs) < sum(len(o.rows) for _, o in whole.runs)
     assert ranking.as_json(short) == ranking.as_json(whole)
-
-
-def test_the_table_has_the_calls_or_what_was_spent_without_reaching():
-    table = ranking.table(results({"a": falls(5, 6, 7), "idle": IDLE}))
-    assert table.head == (
-        *("problem", "algorithm", "place", "seeds to 0.1", "target"),
-        *("SFO to target", "last m", "ended"),
-    )
-    assert [row.cells for row in table.rows] == [
-        [1, "3/3", "0.1", "6", 0.05, "3 target"],
-        [2, "0/3", None, "> 100", 1.0, "3 finished"],
-    ]
-    assert markdown_table(table).count("\n") == 3
 
 
 def many(number):
@@ -165,15 +154,11 @@ def printed(text):
 
 def test_every_table_ranks_by_the_numbers_that_it_prints():
     found = studied()
-    screen = ranking.table(found)
-    ranked = {row.name: row.cells[0] for row in screen.rows}
+    ranked = {row.name: row.cells[0] for row in main_results_table(found).rows}
     assert ranked == {"missing": 1, "even": 2, "near": 2, "odd": 4}
-    for table, column in [
-        (screen, 3),
-        *((one, 2) for one in results_tables(compare_by_each_price(found))),
-    ]:
+    for table in results_tables(compare_by_each_price(found)):
         assert table.rows
-        numbers = [printed(tables.format_cell(row.cells[column])) for row in table.rows]
+        numbers = [printed(tables.format_cell(row.cells[2])) for row in table.rows]
         assert [row.cells[0] for row in table.rows] == [
             1 + sum(other < number for other in numbers) for number in numbers
         ]

@@ -7,10 +7,10 @@ import pytest
 from made_runs import with_run
 
 from pfbench.base.counts import Budget
-from pfbench.reporting import ranking, tables
+from pfbench.reporting import tables
 from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.report import collect_report
-from pfbench.reporting.result_tables import compare_by_each_price, results_table
+from pfbench.reporting.result_tables import compare_by_each_price, main_results_table, results_table
 from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.wording import SEPARATOR, format_integer, format_significant
 from pfbench.runs.loop.run import Stop
@@ -152,7 +152,7 @@ def test_jupyter_shows_the_tables(report):
     shown = report._repr_html_()
     assert shown.count("<table>") == len(report.results)
     for results in report.results:
-        one = ranking.table(results)
+        one = main_results_table(results)
         assert one._repr_html_() in shown
         for _, _, texts in one.lines():
             for text in texts:

@@ -128,19 +128,19 @@ def test_values_that_make_a_template_very_long_are_refused(refusal):
 
 
 HUGE_OR_DEEP = {
-    "digits": (f"seeds = {'9' * 5000}\n", "seeds (line 3) has a number of 1,000 digits or more"),
+    "digits": (f"seeds = {'9' * 5000}\n", "cannot be read as TOML (Exceeds the limit"),
     "digits in a list": (
         f"seeds = [1, {'9' * 5000}]\n",
-        "seeds (line 3) has a number of 1,000 digits",
+        "cannot be read as TOML (Exceeds the limit",
     ),
     "hexadecimal": (f"seeds = 0x{'f' * 5000}\n", "seeds is an integer of more than 64 bits"),
     "64 bits": (f"seeds = [1, {2**63}]\n", "seeds[1] is an integer of more than 64 bits"),
     "digits in a table": (
         f"budget = {{sfo = {'1_0' * 1000}}}\n",
-        "budget (line 3) has a number of 1,000 digits",
+        "budget.sfo is an integer of more than 64 bits",
     ),
-    "brackets": (f"seeds = {'[' * 100_000}\n", "seeds (line 3) is nested more than 16 deep"),
-    "closed brackets": (f"seeds = {'[' * 100_000}{']' * 100_000}\n", "seeds (line 3) is nested"),
+    "brackets": (f"seeds = {'[' * 100_000}\n", "line 3 is nested more than 16 deep"),
+    "closed brackets": (f"seeds = {'[' * 100_000}{']' * 100_000}\n", "line 3 is nested"),
     "tables": (f"grid = {'{a=' * 5000}1{'}' * 5000}\n", "is nested more than 16 deep"),
     "dotted key": (f"{'a.' * 50_000}a = 1\n", "line 3 is nested more than 16 deep"),
     "dotted table": (f"[{'a.' * 50_000}a]\n", "line 3 is nested more than 16 deep"),
