@@ -12,7 +12,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
 from pfbench.cli.catalogue import CatalogueItem
-from pfbench.cli.claim_descriptions import describe_claim, describe_erratum
+from pfbench.cli.info import describe_claim, describe_erratum
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.terminal import make_table
 from pfbench.cli.verification_job import VerificationJob, announce_claims, open_job

@@ -1,25 +1,31 @@
 """``pfbench compare``: compare one method with the built-in methods on a suite of problems."""
 
 import gc
+import re
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
+from pfbench.base.status import Status
 from pfbench.cli import options, terminal
 from pfbench.cli.catalogue import resolve_spec_path, suite_spec_paths
 from pfbench.cli.formatting import format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.report_command import OUTPUT, render_table
-from pfbench.cli.report_sources import ComparisonRunSource, RunExecution, report_contents
+from pfbench.cli.report_sources import RunExecution, report_contents
 from pfbench.cli.terminal import make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
-    from pfbench.reporting.report import SuiteComparison
+    from pfbench.reporting.report import Report
     from pfbench.reporting.report_contents import ReportSummary
+    from pfbench.runs.execute import PlanOutcome
+    from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.study import Spec
+    from pfbench.runs.storage.serialization import StoredRun
     from pfbench.runs.suite_archive import SuiteArchive
 
 
@@ -59,7 +65,6 @@ def compare(
     """
     from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.name_resolution import unquote_selector
-    from pfbench.runs.planning.suite import add_candidate
     from pfbench.runs.storage.store import Store
 
     options.check_engine_options(jobs, None)
@@ -74,11 +79,10 @@ def compare(
         return
     if not text:
         check_report_can_be_written(output)
-    candidate = add_candidate(spec, method)  # refuses it, where it must be, before any work
     shipped = None if rerun or problem is not None else path
     with closing(options.make_engine(jobs, None)) as engine:
         execution = RunExecution(Store(store), engine, quiet=as_json)
-        compared = compare_on_suite(spec, method, candidate, shipped, execution)
+        compared = compare_on_suite(spec, method, shipped, execution)
     _report_comparison(compared, None if text else output, as_json=as_json)
     terminal.exit_if_failed(compared.candidate_outcomes, ", marked in the report")
 
@@ -125,29 +129,147 @@ def _set_price(spec: "Spec", price: str) -> "Spec":
     return spec.map_studies(lambda study: replace(study, price=weights))
 
 
+@dataclass(frozen=True)
+class SuiteRuns:
+    """Runs of a comparison: shipped with the suite, in the store, or executed on this machine.
+
+    Attributes
+    ----------
+    shipped
+        The runs that are shipped with the suite; None if all methods are run here.
+    """
+
+    shipped: "SuiteArchive | None"
+    execution: RunExecution
+
+    @property
+    def _shipped_runs(self) -> "Mapping[PlannedRun, StoredRun]":
+        return self.shipped.runs if self.shipped else {}
+
+    def find_existing(self, plans: "Sequence[PlannedRun]") -> "set[PlannedRun]":
+        """Return the planned runs that are shipped or in the store."""
+        from pfbench.runs.execute import predict_origins
+
+        lacking = [plan for plan in plans if plan not in self._shipped_runs]
+        store, engine = self.execution.store, self.execution.engine
+        origins = predict_origins(lacking, store.folder, engine) if lacking else {}
+        return {plan for plan in plans if origins.get(plan) != "made"}
+
+    def fetch(
+        self, title: str, plans: "Sequence[PlannedRun]", candidate_plans: "Collection[PlannedRun]"
+    ) -> "list[PlanOutcome]":
+        """Return the outcomes of planned runs; the shipped runs of the candidate are not used."""
+        from pfbench.runs.execute import PlanOutcome
+
+        shipped = self._shipped_runs
+        lacking = [plan for plan in plans if plan not in shipped or plan in candidate_plans]
+        executed = self.execution.run(title, lacking) if lacking else []
+        outcomes = {outcome.plan: outcome for outcome in executed}
+        return [outcomes.get(plan) or PlanOutcome(plan, shipped[plan], "shipped") for plan in plans]
+
+    def describe_origins(
+        self, spec: "Spec", outcomes: "Sequence[PlanOutcome]", left_out: Sequence[str]
+    ) -> list[str]:
+        """Return sentences on which methods have shipped runs, and which are left out."""
+        from pfbench.runs.planning.suite import suite_labels, suite_runs
+
+        away = {outcome.plan for outcome in outcomes if outcome.origin == "shipped"}
+        shipped = [label for label in suite_labels(spec) if suite_runs(spec, [label]) <= away]
+        sentences = []
+        if away and self.shipped:
+            runs = f"{format_plural(len(away), 'run')} of pfbench {self.shipped.created}"
+            sentences.append(
+                f"Archived rows: {', '.join(shipped)} ({runs}). Counts compare across machines, "
+                "seconds do not: --rerun executes all runs here."
+            )
+        if left_out:
+            sentences.append(
+                f"Left out, without runs here: {', '.join(left_out)}; --rerun executes them."
+            )
+        return sentences
+
+
+@dataclass(frozen=True)
+class SuiteComparison:
+    """Comparison of a candidate with the other methods of a suite.
+
+    Attributes
+    ----------
+    labels
+        Labels of the candidate in the suite.
+    candidate_outcomes
+        Runs of the candidate.
+    report
+        The report of all methods.
+    """
+
+    labels: tuple[str, ...]
+    candidate_outcomes: "Sequence[PlanOutcome]"
+    report: "Report"
+
+
 def compare_on_suite(
-    spec: "Spec",
-    method: str,
-    candidate: "tuple[Spec, tuple[str, ...]]",
-    shipped: Path | None,
-    execution: RunExecution,
-) -> "SuiteComparison":
-    """Compare a method with the other methods of a suite; missing runs are executed.
+    suite: "Spec", method: str, shipped: Path | None, execution: RunExecution
+) -> SuiteComparison:
+    """Compare a method with the other methods of a suite.
+
+    The method is tuned if its parameters require it. Missing runs of the method are executed.
+    Methods whose runs are not shipped are left out; without shipped runs, they are executed.
 
     Parameters
     ----------
-    candidate
-        The suite with the method, and the labels of the method, as `add_candidate` returns them.
     shipped
-        Path of the suite whose archive is used; if None, all methods are run here.
-    """
-    from pfbench.reporting.report import compare_with_suite
+        Path of the suite whose shipped runs are used; if None, all methods are run here.
 
-    archive = None if shipped is None else _load_suite_archive(shipped)
-    runs = ComparisonRunSource(archive, execution)
+    Raises
+    ------
+    InputError
+        If the method fits no problem of the suite.
+    """
+    from pfbench.reporting.report import collect_report
+    from pfbench.runs.execute import resolve_tuning
+    from pfbench.runs.planning import suite as suites
+
+    spec, labels = suites.add_candidate(suite, method)  # refuses it before any work
+    runs = SuiteRuns(None if shipped is None else _load_suite_archive(shipped), execution)
     if not execution.quiet:
-        _announce_seed_warning_and_run_count(*candidate, runs)
-    return compare_with_suite(spec, method, candidate, runs, rerun=archive is None)
+        _announce_seed_warning_and_run_count(spec, labels, runs)
+    title = f"{labels[0]} on {suite.name}"
+    spec = replace(spec, name=re.sub(r"[^A-Za-z0-9.-]+", "-", title).strip("-.")[:100], title=title)
+    existing = suites.suite_labels(spec)
+    if runs.shipped:
+        spec = suites.drop_methods_missing_any_trial(spec, labels, runs.find_existing)
+    spec = resolve_tuning(
+        spec,
+        lambda spec, plans: runs.fetch(
+            f"{spec.name}, search", plans, suites.tuning_trial_runs(spec, labels)
+        ),
+    )
+    if runs.shipped:
+        spec = suites.drop_methods_missing_any_run(spec, labels, runs.find_existing)
+    spec, own_plans = suites.move_to_front(spec, labels), suites.suite_runs(spec, labels)
+    outcomes = runs.fetch(spec.name, spec.runs(), own_plans)
+    own = [outcome for outcome in outcomes if outcome.plan in own_plans]
+    refused = {o.plan for o in outcomes if o.entry.run.status == Status.REFUSED}
+    if own_plans <= refused:
+        raise InputError(
+            f"{method} fits no problem of the suite {suite.name}; on the first one the run was "
+            f"refused: {own[0].entry.run.stop_reason.rstrip('.')}. Choose another suite, or a spec "
+            "file, with --suite."
+        )
+    left_out = [label for label in existing if label not in suites.suite_labels(spec)]
+    rest = [label for label in spec.study.labels if label not in labels]
+    unfit = [label for label in rest if suites.suite_runs(spec, [label]) <= refused]
+    spec = suites.restrict_untuned_to_labels(spec, {*spec.study.labels} - {*unfit})
+    outcomes = [outcome for outcome in outcomes if outcome.plan in spec.targets]
+    texts = [spec.introduction]
+    texts += (
+        [f"Methods left out, as they fit no problem here: {', '.join(unfit)}."] if unfit else []
+    )
+    texts += runs.describe_origins(spec, outcomes, left_out)
+    spec = replace(spec, introduction="\n\n".join(texts))
+    report = replace(collect_report(spec, outcomes), candidate_labels=labels)
+    return SuiteComparison(labels, own, report)
 
 
 def _load_suite_archive(path: Path) -> "SuiteArchive | None":
@@ -165,7 +287,7 @@ def _load_suite_archive(path: Path) -> "SuiteArchive | None":
 
 
 def _announce_seed_warning_and_run_count(
-    spec: "Spec", labels: tuple[str, ...], runs: ComparisonRunSource
+    spec: "Spec", labels: tuple[str, ...], runs: SuiteRuns
 ) -> None:
     """Print a warning if the seeds are too few, and print how many runs will be executed."""
     from pfbench.reporting.significance import seed_warning
@@ -177,16 +299,14 @@ def _announce_seed_warning_and_run_count(
         terminal.print_note(f"{spec.name}: {few}")
     if runs.shipped is None:
         plans = [*spec.search_runs(), *spec.runs()]
-        cached = runs.find_cached(plans)
-        if lacking := [plan for plan in plans if plan not in cached]:
+        lacking = len(plans) - len(runs.find_existing(plans))
+        if lacking:
             tuned = ", and those that the search chooses" if spec.study.tune else ""
-            number = (
-                f"{format_plural(len(lacking), 'run')} of {format_plural(len(methods), 'method')}"
-            )
+            number = f"{format_plural(lacking, 'run')} of {format_plural(len(methods), 'method')}"
             terminal.print_note(f"{spec.name}: {number} to execute or to refuse{tuned}")
 
 
-def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_json: bool) -> None:
+def _report_comparison(compared: SuiteComparison, output: Path | None, *, as_json: bool) -> None:
     """Print on which problems the method is faster or slower than others; write the report."""
     from pfbench.reporting.candidate_front import duels_with_best_as_json
     from pfbench.reporting.tuning_effects import choices_as_json
@@ -215,7 +335,7 @@ def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_j
 
 
 def write_comparison(
-    compared: "SuiteComparison", output: Path | None
+    compared: SuiteComparison, output: Path | None
 ) -> "tuple[ReportSummary, Comparison]":
     """Return a summary of the comparison, and the `Comparison` by the first cost of oracle calls.
 

@@ -3,7 +3,7 @@
 import gc
 import subprocess
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from pfbench.runs.execute import PlanOutcome
     from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.study import Spec
-    from pfbench.runs.storage.serialization import StoredRun
     from pfbench.runs.storage.store import Store
-    from pfbench.runs.suite_archive import SuiteArchive
     from pfbench.verification.claim import Claim
 
 
@@ -177,69 +175,6 @@ def checkout_commit() -> str | None:
         return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
     except (OSError, subprocess.CalledProcessError):
         return None
-
-
-# --- comparisons ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ComparisonRunSource:
-    """Source of the runs of a comparison: an archive, a store, or execution on this machine."""
-
-    shipped: "SuiteArchive | None"
-    execution: RunExecution
-
-    @property
-    def _archive_runs(self) -> "Mapping[PlannedRun, StoredRun]":
-        return self.shipped.runs if self.shipped else {}
-
-    def find_cached(self, plans: "Sequence[PlannedRun]") -> "set[PlannedRun]":
-        """Return the planned runs whose results are in the archive or in the store."""
-        from pfbench.runs.execute import predict_origins
-
-        lacking = [plan for plan in plans if plan not in self._archive_runs]
-        store, engine = self.execution.store, self.execution.engine
-        origins = predict_origins(lacking, store.folder, engine) if lacking else {}
-        return {plan for plan in plans if origins.get(plan) != "made"}
-
-    def fetch(
-        self, title: str, plans: "Sequence[PlannedRun]", candidate_plans: "Collection[PlannedRun]"
-    ) -> "list[PlanOutcome]":
-        """Return the outcomes of planned runs; the archive's runs of the candidate are not used."""
-        from pfbench.runs.execute import PlanOutcome
-
-        archived = self._archive_runs
-        lacking = [plan for plan in plans if plan not in archived or plan in candidate_plans]
-        executed = self.execution.run(title, lacking) if lacking else []
-        outcomes = {outcome.plan: outcome for outcome in executed}
-        return [
-            outcomes.get(plan) or PlanOutcome(plan, archived[plan], "shipped") for plan in plans
-        ]
-
-    def provenance(
-        self, spec: "Spec", outcomes: "Sequence[PlanOutcome]", left_out: Sequence[str]
-    ) -> list[str]:
-        """Return sentences on which of a comparison's runs are archived, and which are new."""
-        from pfbench.runs.planning.suite import suite_labels, suite_runs
-
-        away = {outcome.plan for outcome in outcomes if outcome.origin == "shipped"}
-        labels = suite_labels(spec)
-        archived = [label for label in labels if suite_runs(spec, [label]) <= away]
-        rest = [label for label in labels if label not in archived]
-        sentences = []
-        if away and self.shipped:
-            is_most = len(rest) < len(archived)
-            which = f"all but {', '.join(rest)}" if is_most else ", ".join(archived)
-            runs = f"{format_plural(len(away), 'run')} of pfbench {self.shipped.created}"
-            sentences.append(
-                f"Archived rows: {which} ({runs}). Counts compare across machines, seconds do not: "
-                "--rerun executes all runs here."
-            )
-        if left_out:
-            sentences.append(
-                f"Left out, without runs here: {', '.join(left_out)}; --rerun executes them."
-            )
-        return sentences
 
 
 # --- rates ----------------------------------------------------------------------------------------

@@ -230,13 +230,6 @@ class CandidateAgainstRivals:
         )
         return first, close - first, len(reached) - close, len(duels) - len(reached)
 
-    @property
-    def outcome_counts_phrase(self) -> str:
-        """Phrase that says how often the candidate is first, nearly first, slower, or misses."""
-        first, near, behind, missed = self.first_near_slower_missed
-        total = sum(self.first_near_slower_missed)
-        return f"first on {first} of {total} · near on {near} · behind on {behind} · missed on {missed}"  # noqa: E501
-
     @cached_property
     def outcome_counts_sentence(self) -> str:
         """Sentence that says how often the candidate is first, nearly first, slower, or misses."""

@@ -1,29 +1,18 @@
-"""Data of a whole report, made from outcomes of runs, from other reports, or from a suite."""
+"""Data of a whole report, made from outcomes of runs or from other reports."""
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_hidden
-from pfbench.base.status import Status
 from pfbench.reporting.result_tables import main_results_table
 from pfbench.reporting.results import StudyResults, group_results
-from pfbench.runs.execute import PlanOutcome, resolve_tuning
-from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.planning.study import Spec, Study
-from pfbench.runs.planning.suite import (
-    drop_methods_missing_any_run,
-    drop_methods_missing_any_trial,
-    move_to_front,
-    restrict_untuned_to_labels,
-    suite_labels,
-    suite_runs,
-    tuning_trial_runs,
-)
 
 
 @dataclass(frozen=True)
@@ -163,126 +152,6 @@ def _list_environments(
     """Return the distinct environments of the runs, the most frequent first."""
     ordered = sorted(runs_by_environment.items(), key=lambda item: (-item[1], item[0]))
     return tuple(RunEnvironment(dict(key), runs) for key, runs in ordered)
-
-
-class RunSource(Protocol):
-    """Protocol for sources of a comparison's runs: they return cached runs or execute them."""
-
-    def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
-        """Return the planned runs whose results are cached."""
-
-    def fetch(
-        self, title: str, plans: Sequence[PlannedRun], candidate_plans: Collection[PlannedRun]
-    ) -> Sequence[PlanOutcome]:
-        """Return the outcomes of planned runs; execute the runs that are not cached."""
-
-    def provenance(
-        self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
-    ) -> list[str]:
-        """Return sentences that state where the runs come from."""
-
-
-@dataclass(frozen=True)
-class SuiteComparison:
-    """Comparison of a candidate with the other methods of a suite.
-
-    Attributes
-    ----------
-    labels
-        Labels of the candidate in the suite.
-    candidate_outcomes
-        Runs of the candidate.
-    all_outcomes
-        All runs, including those of tuning searches.
-    report
-        The report of all methods.
-    """
-
-    labels: tuple[str, ...]
-    candidate_outcomes: Sequence[PlanOutcome]
-    all_outcomes: Sequence[PlanOutcome]
-    report: Report
-
-
-def compare_with_suite(
-    suite: Spec,
-    method: str,
-    suite_with_method: tuple[Spec, tuple[str, ...]],
-    runs: RunSource,
-    *,
-    rerun: bool = False,
-) -> SuiteComparison:
-    """Compare a method with the other methods of a suite, and return the report.
-
-    The method is tuned if its parameters require it, and missing runs are executed.
-
-    Parameters
-    ----------
-    method
-        Selector of the method.
-    suite_with_method
-        The suite with the method added, and the labels of the method; see `add_candidate`.
-    rerun
-        Whether methods without cached runs are executed; otherwise, they are left out.
-
-    Raises
-    ------
-    InputError
-        If the method fits no problem of the suite.
-    """
-    spec, labels = suite_with_method
-    name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"{labels[0]} on {suite.name}").strip("-.")[:100]
-    spec = replace(spec, name=name, title=f"{labels[0]} on {suite.name}")
-    existing, full_list = suite_labels(spec), list[PlanOutcome]()
-    if not rerun:
-        spec = drop_methods_missing_any_trial(spec, labels, runs.find_cached)
-
-    def search(spec: Spec, plans: Sequence[PlannedRun]) -> Sequence[PlanOutcome]:
-        outcomes = runs.fetch(f"{name}, search", plans, tuning_trial_runs(spec, labels))
-        full_list.extend(outcomes)
-        return outcomes
-
-    spec = resolve_tuning(spec, search)
-    if not rerun:
-        spec = drop_methods_missing_any_run(spec, labels, runs.find_cached)
-    spec, planned_runs = move_to_front(spec, labels), suite_runs(spec, labels)
-    outcomes = runs.fetch(name, spec.runs(), planned_runs)
-    own = [outcome for outcome in outcomes if outcome.plan in planned_runs]
-    _refuse_unsuitable(suite, method, own)
-    left_out = [label for label in existing if label not in suite_labels(spec)]
-    spec, unfit = remove_fully_refused_methods(spec, labels, outcomes)
-    planned = spec.targets
-    outcomes = [outcome for outcome in outcomes if outcome.plan in planned]
-    provenance = (
-        [f"Methods left out, as they fit no problem here: {', '.join(unfit)}."] if unfit else []
-    )
-    provenance += runs.provenance(spec, outcomes, left_out)
-    spec = replace(spec, introduction="\n\n".join([spec.introduction, *provenance]))
-    report = replace(collect_report(spec, outcomes), candidate_labels=labels)
-    return SuiteComparison(labels, own, [*full_list, *outcomes], report)
-
-
-def remove_fully_refused_methods(
-    suite: Spec, protected_labels: Collection[str], outcomes: Sequence[PlanOutcome]
-) -> tuple[Spec, list[str]]:
-    """Return a suite without the methods that every problem refuses, and these methods' labels.
-
-    The methods with `protected_labels` are never removed.
-    """
-    refused = {outcome.plan for outcome in outcomes if outcome.entry.run.status == Status.REFUSED}
-    rest = [label for label in suite.study.labels if label not in protected_labels]
-    unfit = [label for label in rest if suite_runs(suite, [label]) <= refused]
-    return restrict_untuned_to_labels(suite, {*suite.study.labels} - {*unfit}), unfit
-
-
-def _refuse_unsuitable(suite: Spec, method: str, candidate_outcomes: Sequence[PlanOutcome]) -> None:
-    runs = [outcome.entry.run for outcome in candidate_outcomes]
-    if all(run.status == Status.REFUSED for run in runs):
-        raise InputError(
-            f"{method} fits no problem of the suite {suite.name}; on the first one the run was "
-            f"refused: {runs[0].stop_reason.rstrip('.')}. Choose another suite, or a spec file, "
-            "with --suite."
-        )
 
 
 # --- rates ----------------------------------------------------------------------------------------

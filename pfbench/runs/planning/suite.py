@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,42 +120,7 @@ def restrict_untuned_to_labels(suite: Spec, labels: Collection[str]) -> Spec:
     return suite.map_studies(lambda study: replace(study, algorithms=selectors))
 
 
-@dataclass(frozen=True)
-class CandidateInterface:
-    """Requirements and parameters of a method, as plain data.
-
-    Attributes
-    ----------
-    requires
-        Names of the oracles and problem kinds that the method requires.
-    required_parameters
-        Names of the parameters without default.
-    defaults
-        Integer default values, by name.
-    """
-
-    requires: frozenset[str] = frozenset()
-    required_parameters: tuple[str, ...] = ()
-    defaults: Mapping[str, int] = field(default_factory=dict)
-
-
-def read_method_interface(name: str) -> CandidateInterface:
-    """Return requirements and parameters of a method; a user-defined method is imported."""
-    kind: Any = load_user_object(name) if ":" in name else ALGORITHMS[name]
-    try:
-        parameters = inspect.signature(kind).parameters if callable(kind) else {}
-    except ValueError:
-        parameters = {}
-    return CandidateInterface(
-        getattr(kind, "requires", frozenset()),
-        tuple(name for name, item in parameters.items() if item.default is item.empty),
-        {name: item.default for name, item in parameters.items() if isinstance(item.default, int)},
-    )
-
-
-def add_candidate(
-    suite: Spec, text: str, interface: CandidateInterface | None = None
-) -> tuple[Spec, tuple[str, ...]]:
+def add_candidate(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
     """Return a suite with a method added, and the labels of the method in the suite.
 
     A catalogue method without parameters keeps its entries in the suite, if it has any. Required
@@ -163,8 +128,8 @@ def add_candidate(
     without linear minimisation, the table ``projecting`` in it takes precedence. If a parameter has
     several values there, the method is tuned over them like all others. A value may contain the
     name of another parameter in braces, as in ``ceil(n/{batch})``. The name stands for the value of
-    that parameter, or for 1 if the class has no such parameter. A MODULE:NAME is imported to read
-    its interface, unless `interface` is passed: inform the user before.
+    that parameter, or for 1 if the class has no such parameter. A MODULE:NAME is imported: inform
+    the user before.
 
     Raises
     ------
@@ -181,10 +146,13 @@ def add_candidate(
     if labels and not selector.texts:
         return suite, labels
     label = selector.name.rpartition(":")[2] if own else str(selector)
-    if interface is None:
-        interface = read_method_interface(selector.name)
-    required = _values_for_missing_parameters(selector, interface, suite.candidate)
-    values = _fill_in_untuned_values({**interface.defaults, **selector.texts, **required}, required)
+    kind: Any = load_user_object(selector.name) if own else ALGORITHMS[selector.name]
+    parameters = _signature_parameters(kind)
+    required = _values_for_missing_parameters(selector, kind, parameters, suite.candidate)
+    defaults = {
+        name: item.default for name, item in parameters.items() if isinstance(item.default, int)
+    }
+    values = _fill_in_untuned_values({**defaults, **selector.texts, **required}, required)
     tried = {name: value for name, value in values.items() if isinstance(value, list)}
     if not tried:
         label = _make_unused_label(label, study.labels)
@@ -207,16 +175,28 @@ def _labels_of_method(study: Study, name: str) -> tuple[str, ...]:
     return tuple(label for label, text in named if text.partition("[")[0].strip() == name)
 
 
+def _signature_parameters(kind: Any) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a class or function; empty if it does not tell them."""
+    try:
+        return inspect.signature(kind).parameters if callable(kind) else {}
+    except ValueError:
+        return {}
+
+
 def _values_for_missing_parameters(
-    selector: Selector, interface: CandidateInterface, available: Mapping[str, Any]
+    selector: Selector,
+    kind: Any,
+    parameters: Mapping[str, inspect.Parameter],
+    available: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return values for the parameters that a method requires and its selector lacks."""
     if "epsilon" in selector.texts:
         return {}
-    if "lo" not in interface.requires:
+    if "lo" not in getattr(kind, "requires", ()):
         available = {**available, **available.get(PROJECTING, {})}
     lacking = available.keys() - selector.texts
-    return {name: available[name] for name in interface.required_parameters if name in lacking}
+    required = (name for name, item in parameters.items() if item.default is item.empty)
+    return {name: available[name] for name in required if name in lacking}
 
 
 def _fill_in_untuned_values(values: Mapping[str, Any], templates: dict[str, Any]) -> dict[str, Any]:
