@@ -105,7 +105,7 @@ COMMANDS = {
     ("report", "gradient-estimators", "--jobs", "-1"): "--jobs=-1 must be at least 0",
     ("solve", *P, "-a", "frank-wolfe"): "has no stopping rule",
     # files and folders
-    ("solve", *P, *A, "--trace", "t.txt"): ".csv or .parquet",
+    ("solve", *P, *A, "--trace", "t.txt"): ".csv",
     ("solve", *P, *A, "--trace", "no/t.csv"): "create it first",
     ("solve", *P, *A, "--trace", "file/t.csv"): "no folder file",
     ("solve", *P, *A, "--trace", "folder.csv"): "is a folder",

@@ -65,6 +65,7 @@ def compare(
     """
     from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.name_resolution import unquote_selector
+    from pfbench.runs.planning.suite import add_candidate
     from pfbench.runs.storage.store import Store
 
     options.check_engine_options(jobs, None)
@@ -79,10 +80,11 @@ def compare(
         return
     if not text:
         check_report_can_be_written(output)
+    candidate = add_candidate(spec, method)  # refuses it, where it must be, before any work
     shipped = None if rerun or problem is not None else path
     with closing(options.make_engine(jobs, None)) as engine:
         execution = RunExecution(Store(store), engine, quiet=as_json)
-        compared = compare_on_suite(spec, method, shipped, execution)
+        compared = compare_on_suite(spec.name, method, candidate, shipped, execution)
     _report_comparison(compared, None if text else output, as_json=as_json)
     terminal.exit_if_failed(compared.candidate_outcomes, ", marked in the report")
 
@@ -170,17 +172,17 @@ class SuiteRuns:
     def describe_origins(
         self, spec: "Spec", outcomes: "Sequence[PlanOutcome]", left_out: Sequence[str]
     ) -> list[str]:
-        """Return sentences on which methods have shipped runs, and which are left out."""
+        """Return sentences on which methods have no shipped runs, and which are left out."""
         from pfbench.runs.planning.suite import suite_labels, suite_runs
 
         away = {outcome.plan for outcome in outcomes if outcome.origin == "shipped"}
-        shipped = [label for label in suite_labels(spec) if suite_runs(spec, [label]) <= away]
+        rest = [label for label in suite_labels(spec) if not suite_runs(spec, [label]) <= away]
         sentences = []
         if away and self.shipped:
             runs = f"{format_plural(len(away), 'run')} of pfbench {self.shipped.created}"
             sentences.append(
-                f"Archived rows: {', '.join(shipped)} ({runs}). Counts compare across machines, "
-                "seconds do not: --rerun executes all runs here."
+                f"Archived rows: all but {', '.join(rest)} ({runs}). Counts compare across "
+                "machines, seconds do not: --rerun executes all runs here."
             )
         if left_out:
             sentences.append(
@@ -209,7 +211,11 @@ class SuiteComparison:
 
 
 def compare_on_suite(
-    suite: "Spec", method: str, shipped: Path | None, execution: RunExecution
+    suite: str,
+    method: str,
+    candidate: "tuple[Spec, tuple[str, ...]]",
+    shipped: Path | None,
+    execution: RunExecution,
 ) -> SuiteComparison:
     """Compare a method with the other methods of a suite.
 
@@ -218,6 +224,10 @@ def compare_on_suite(
 
     Parameters
     ----------
+    suite, method
+        Name of the suite, and selector of the method.
+    candidate
+        The suite with the method, and the labels of the method, as `add_candidate` returns them.
     shipped
         Path of the suite whose shipped runs are used; if None, all methods are run here.
 
@@ -230,11 +240,11 @@ def compare_on_suite(
     from pfbench.runs.execute import resolve_tuning
     from pfbench.runs.planning import suite as suites
 
-    spec, labels = suites.add_candidate(suite, method)  # refuses it before any work
+    spec, labels = candidate
     runs = SuiteRuns(None if shipped is None else _load_suite_archive(shipped), execution)
     if not execution.quiet:
         _announce_seed_warning_and_run_count(spec, labels, runs)
-    title = f"{labels[0]} on {suite.name}"
+    title = f"{labels[0]} on {suite}"
     spec = replace(spec, name=re.sub(r"[^A-Za-z0-9.-]+", "-", title).strip("-.")[:100], title=title)
     existing = suites.suite_labels(spec)
     if runs.shipped:
@@ -253,7 +263,7 @@ def compare_on_suite(
     refused = {o.plan for o in outcomes if o.entry.run.status == Status.REFUSED}
     if own_plans <= refused:
         raise InputError(
-            f"{method} fits no problem of the suite {suite.name}; on the first one the run was "
+            f"{method} fits no problem of the suite {suite}; on the first one the run was "
             f"refused: {own[0].entry.run.stop_reason.rstrip('.')}. Choose another suite, or a spec "
             "file, with --suite."
         )

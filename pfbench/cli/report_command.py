@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import chain, islice
-from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from pfbench.runs.execute import PlanOutcome
 
 OUTPUT = Path("build/report")
-
-_MOST_PAIRS = 20_000
-"""Maximum number of pairs of algorithms that are tested after a sweep; a report tests all."""
 
 
 def report(
@@ -154,7 +150,7 @@ def _report_record(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
         "title": report.spec.title,
         "runs": len(report.spec.runs()),
         "statuses": Counter(run.status for run in runs),
-        "results": results_as_json_unless_large(report),
+        "results": results_as_json(report),
         "orderings": orders,
         "files": [str(file) for file in files],
     }
@@ -164,28 +160,17 @@ def _report_record(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
 
 
 def result_tables(report: "Report") -> Iterator[RenderableType]:
-    """Yield a table of results for each study, or one remark if there are too many algorithms."""
+    """Yield a table of results for each study."""
     from pfbench.reporting.result_tables import main_results_table
 
-    if _is_large(report):
-        remark = "too many algorithms to compare here: use `pfbench report --text`."
-        yield section_with_title("results", remark)
-        return
     yield from (render_table(main_results_table(results)) for results in report.results)
 
 
-def results_as_json_unless_large(report: "Report") -> list[dict[str, Any]] | None:
-    """Return the ranked results as JSON records; None if there are too many algorithms."""
+def results_as_json(report: "Report") -> list[dict[str, Any]]:
+    """Return the ranked results as JSON records."""
     from pfbench.reporting import ranking
 
-    if _is_large(report):
-        return None
     return [rank for results in report.results for rank in ranking.as_json(results)]
-
-
-def _is_large(report: "Report") -> bool:
-    panels = (panel for results in report.results for panel in results.panels)
-    return sum(comb(len(panel.groups), 2) for panel in panels) > _MOST_PAIRS
 
 
 def _render_report(report: "ReportContents") -> Iterator[RenderableType]:

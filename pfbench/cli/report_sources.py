@@ -128,25 +128,15 @@ def read_stores(
     from pfbench.runs.storage.store import Store
 
     distinct = list({folder.resolve(): folder for folder in folders}.values())
-    named = zip(distinct, _distinct_folder_names(distinct), strict=True)
-    names = {"problems": problems, "algorithms": algorithms}
+    names = ["store", *(f"store-{k}" for k in range(2, len(distinct) + 1))]
+    chosen = {"problems": problems, "algorithms": algorithms}
     with gc_disabled():
         reports = [
-            load_stored_report(Store(path, make=False), name, **names) for path, name in named
+            load_stored_report(Store(path, make=False), name, **chosen)
+            for path, name in zip(distinct, names, strict=True)
         ]
     gc.freeze()  # of very many runs: to look for garbage among them takes long
     return reports
-
-
-def _distinct_folder_names(folders: Sequence[Path]) -> list[str]:
-    """Return a unique name for each folder: as many final parts of its path as are needed."""
-    parts = [["store", *folder.resolve().parts[1:]] for folder in folders]
-    names: list[str] = []
-    for length in range(1, max(map(len, parts)) + 1):
-        names = ["-".join(part[-length:]) for part in parts]
-        if len(set(names)) == len(names):
-            break
-    return names
 
 
 def report_contents(report: "Report") -> "ReportContents":

@@ -21,7 +21,7 @@ from pfbench.cli.forecasts import ORIGINS, format_origins, show_sweep_forecast
 from pfbench.cli.formatting import format_duration, format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.report_command import result_tables, results_as_json_unless_large
+from pfbench.cli.report_command import result_tables, results_as_json
 from pfbench.cli.report_sources import RunExecution
 from pfbench.cli.terminal import Fact, make_table, section_with_title
 
@@ -249,7 +249,7 @@ def _show_sweep(
     failed = _select_by_status(outcomes, terminal.FAILURES)
     facts = [
         *_sweep_facts(planned, folder, origins, statuses, started),
-        Fact("results", results_as_json_unless_large(report) if as_json else []),
+        Fact("results", results_as_json(report) if as_json else []),
         Fact("runs", runs),
     ]
     parts = [] if as_json else [*result_tables(report), _refusal_table(outcomes)]

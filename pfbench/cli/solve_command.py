@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 
 from pfbench.base.errors import InputError
-from pfbench.base.files import atomic_write, check_writable, require_pyarrow
+from pfbench.base.files import atomic_write, check_writable
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
 from pfbench.cli import terminal
 from pfbench.cli.forecasts import show_run_forecast
 from pfbench.cli.formatting import (
-    format_count,
     format_duration,
     format_number,
     format_parameters,
     format_plural,
     format_unmet,
 )
-from pfbench.cli.options import AS_JSON, DRY_RUN, flag, option
+from pfbench.cli.options import AS_JSON, DRY_RUN, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import Line, field_table, make_table, section_with_title
 
@@ -35,11 +34,6 @@ if TYPE_CHECKING:
 
 TRACED = "objective,fw_gap"
 """Default measures of a trace."""
-
-_SUFFIXES = (".csv", ".parquet")
-
-_LONG = 1e8
-"""Number of iterations above which a schedule needs a limit or --yes."""
 
 _ROWS = 12
 """Maximum number of printed rows of a trace, spread over the run; --trace writes them all."""
@@ -73,10 +67,7 @@ def solve(
     every: int = option(
         "K", "Measure, and check the target, every K iterations.", default=1, minimum=1
     ),
-    trace: Path | None = option("FILE", "Write the trace to this .csv or .parquet file."),
-    yes: bool = flag(
-        f"Confirm a run of more than {_LONG:.0e} iterations without a limit.", "--yes"
-    ),
+    trace: Path | None = option("FILE", "Write the trace to this CSV file."),
     dry_run: bool = DRY_RUN,
     as_json: bool = AS_JSON,
 ) -> None:
@@ -114,8 +105,6 @@ def solve(
     if dry_run:
         show_run_forecast(ready, plan, seeds, as_json=as_json)
         return
-    if limits is None and time_limit is None and not yes:
-        _refuse_very_many_iterations(ready, seed)
     with terminal.redirect_stdout_if_json(as_json):
         runs = _make_runs(ready, plan, seeds, quiet=as_json)
     if as_json:
@@ -141,26 +130,6 @@ def _parse_names(text: str | None, default: str) -> list[str]:
     if len(set(names)) < len(names):
         raise InputError(f"--measure {text!r} names a measure twice: remove one of the two.")
     return [name for name in names if name]
-
-
-def _refuse_very_many_iterations(run: "ResolvedRun", seed: int) -> None:
-    """Raise an error if a schedule has very many iterations.
-
-    The message has an estimate of the time that they would take.
-    """
-    length = run.iteration_count
-    if length is None or length <= _LONG:
-        return
-    from pfbench.runs.engines.run_task import forecast
-
-    result = forecast(run, seed=seed, budget=None, time_limit=None)
-    if result.iterations is None or result.iterations <= _LONG:
-        return
-    time = f", about {format_duration(result.seconds)}" if result.seconds else ""
-    raise InputError(
-        f"{run.selector} would make {format_count(length)} iterations{time} a run: give "
-        "--budget or --time-limit, change its parameters, or confirm with --yes."
-    )
 
 
 def _make_runs(
@@ -211,10 +180,8 @@ def _make_run(run: "ResolvedRun", plan: "PlannedRun", steps: StepProgress) -> "R
 
 def _check_trace_path(path: Path) -> None:
     """Raise an error if the trace file cannot be written."""
-    if path.suffix not in _SUFFIXES:
-        raise InputError(f"--trace {path} must end in {' or '.join(_SUFFIXES)}.")
-    if path.suffix == ".parquet":
-        require_pyarrow(f"--trace {path}")
+    if path.suffix != ".csv":
+        raise InputError(f"--trace {path} must end in .csv.")
     check_writable(path, f"--trace {path}")
 
 
@@ -227,10 +194,7 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
         rows.insert(0, "seed", [run.seed for run in runs for _ in run.rows])
     try:
         with atomic_write(path) as file:
-            if path.suffix == ".csv":
-                rows.to_csv(file, index=False)
-            else:
-                rows.to_parquet(file, index=False)
+            rows.to_csv(file, index=False)
     except OSError as error:
         terminal.exit_with_error(f"the trace {path} could not be written ({error.strerror}).")
 

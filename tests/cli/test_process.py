@@ -124,7 +124,7 @@ def test_an_unexpected_error_is_called_a_bug(pfbench, monkeypatch):
 @pytest.mark.long
 def test_an_interrupted_run_shows_how_far_it_came(start, folder):
     endless = "nfwu-sg[batch=5,iterations=1000000000000,step=0.1]"
-    given = ("--trace", "t.csv", "--every", 10**12, "--yes")
+    given = ("--trace", "t.csv", "--every", 10**12)
     process = start("solve", "-p", SMALL, "-a", endless, *given)
     assert "iterations" in process.stderr.readline()  # after five seconds
     process.send_signal(signal.SIGINT)

@@ -175,7 +175,7 @@ def test_several_go_on_one_page(pfbench, folder, spec, drawn):
     drawn.clear()
     outcome = pfbench("report", "--store", "a/store", "--store", "b/store", "--combine", "two")
     (read,) = drawn
-    assert [study.key for study in read.spec.studies] == ["a-store", "b-store"]
+    assert [study.key for study in read.spec.studies] == ["store", "store-2"]
     assert "must be usable as a file name" in report(pfbench, "--combine", "../up").refusal
 
 

@@ -58,15 +58,6 @@ def test_all_runs_are_made_and_told(pfbench, folder, spec, monkeypatch):
     assert len(kept(folder)) == 4
 
 
-def test_of_very_many_algorithms_no_table_is_made(pfbench, spec, monkeypatch, conforms):
-    from pfbench.cli import report_command
-
-    monkeypatch.setattr(report_command, "_MOST_PAIRS", 0)
-    assert "too many algorithms to compare here: use `pfbench report" in run(pfbench).out
-    found = conforms(run(pfbench, "--json").json, "run.json")
-    assert found["results"] is None
-
-
 def test_a_finished_sweep_of_very_many_runs_is_recognised(pfbench, folder, spec, monkeypatch):
     monkeypatch.setattr("pfbench.reporting.tables.MANY", 3)
     made = run(pfbench).out

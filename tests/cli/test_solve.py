@@ -132,15 +132,6 @@ def test_a_trace_has_a_row_for_each_iteration(pfbench, folder):
     assert set(rows[0]) >= {"seconds", "fw_gap_lower"}
 
 
-def test_a_parquet_trace_is_the_same_table(pfbench, folder):
-    solve(pfbench, "--trace", "t.csv")
-    solve(pfbench, "--trace", "t.parquet")
-    one, other = pd.read_csv(folder / "t.csv"), pd.read_parquet(folder / "t.parquet")
-    pd.testing.assert_frame_equal(
-        one.drop(columns="seconds"), other.drop(columns="seconds"), check_exact=True
-    )
-
-
 def test_measures_and_their_frequency_are_chosen_and_change_nothing(pfbench, folder):
     plain = solve(pfbench, "--json").json
     given = ("--measure", "estimator_error, rmse_truth", "--every", 4, "--trace", "t.csv")
@@ -232,29 +223,6 @@ def test_a_failed_run_ends_with_its_error_and_shows_no_measures(pfbench):
     again = pfbench(*given, "--repeat", 2)
     assert "2 failed" in again.out
     assert "fw_gap" not in again.out
-
-
-ENDLESS = "sfw[iterations=2873560378,step=0.1,batch=1]"
-
-
-def test_a_schedule_of_very_many_iterations_is_told_and_not_begun(pfbench):
-    outcome = solve(pfbench, algorithm=ENDLESS)
-    assert outcome.status == 2
-    assert "would make 2,873,560,378 iterations, about " in outcome.err
-    assert "--budget or --time-limit, change its parameters, or confirm with --yes" in outcome.err
-    assert outcome.out == ""
-
-
-@pytest.mark.parametrize("limit", [("--budget", "lo=3"), ("--time-limit", 0.05)])
-def test_with_a_limit_it_is_begun(pfbench, limit):
-    outcome = solve(pfbench, *limit, "--json", algorithm=ENDLESS)
-    assert outcome.json["status"] in {"budget", "timeout"}
-
-
-def test_with_a_yes_it_is_begun(pfbench):
-    """A long schedule that its target ends at once."""
-    outcome = solve(pfbench, "--yes", "--stop", "fw_gap=1e9", "--json", algorithm=ENDLESS)
-    assert (outcome.json["status"], outcome.json["iterations"]) == ("target", 0)
 
 
 @pytest.mark.thin(2)

@@ -84,7 +84,7 @@ STUDY_FIELDS: Mapping[str, Reader[Any]] = MappingProxyType(
 
 _HEADING: Mapping[str, Reader[Any]] = MappingProxyType(
     {
-        "key": spec_fields.parse_path_safe_name,
+        "key": spec_fields.parse_file_name,
         "title": spec_fields.parse_text,
         "about": spec_fields.parse_any_text,
     }

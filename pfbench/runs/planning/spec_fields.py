@@ -3,7 +3,6 @@
 Each function takes the location of a field, for error messages, and its value.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -56,16 +55,6 @@ def parse_text(field: str, value: Any) -> str:
 def parse_file_name(field: str, value: Any) -> str:
     """Return the value of a field that must be a valid file name."""
     return check_file_name(field, parse_text(field, value))
-
-
-def parse_path_safe_name(field: str, value: Any) -> str:
-    """Return the value of a field that must be a short name, valid in file names and URLs."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", parse_text(field, value)):
-        raise InputError(
-            f"{field} = {abbreviate(value)} becomes part of a file's name: use letters, digits, hyphens, "  # noqa: E501
-            "dots and underscores."
-        )
-    return str(value)
 
 
 def parse_tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
@@ -121,21 +110,14 @@ def parse_each_table(
 
 def parse_entries(field: str, value: Any) -> Sequence[FieldEntry]:
     """Return the entries of a field: a list of strings, a table by label, or a single string."""
-    noting = ErrorCollector()
-    entries: list[FieldEntry] = []
-    existing: set[str] = set()
+    entries: dict[str, FieldEntry] = {}
     for location, label, entry in _iterate_entries(field, value):
-        with noting():
-            if parse_text(location, entry) in existing:
-                raise InputError(
-                    f"{location} = {abbreviate(entry)} appears twice: remove one of the two."
-                )
-            existing.add(entry)
-            entries.append(FieldEntry(location, label, entry))
-    noting.raise_collected()
+        if parse_text(location, entry) in entries:
+            raise InputError(f"{location} = {abbreviate(entry)} appears twice: remove one of them.")
+        entries[entry] = FieldEntry(location, label, entry)
     if not entries:
         raise InputError(f"{field} is empty.")
-    return entries
+    return [*entries.values()]
 
 
 def _iterate_entries(field: str, value: Any) -> Iterator[tuple[str, str, Any]]:
@@ -164,36 +146,30 @@ def parse_seeds(field: str, value: Any) -> Sequence[int]:
 
 def parse_grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
     """Return a dict from each parameter name in a grid to the list of its values."""
-    noting, grid = ErrorCollector(), parse_table(field, value, "a table of lists")
+    grid = parse_table(field, value, "a table of lists")
     for key, values in grid.items():
-        with noting():
-            _check_name(f"{field}.{key}", key)
-            if not isinstance(values, list) or not values:
-                raise InputError(f"{field}.{key} = {abbreviate(values)} must be a list of values.")
-            first: dict[str, int] = {}
-            for k, item in enumerate(values):
-                _check_value(f"{field}.{key}[{k}]", item)
-                if first.setdefault(format_setting_value(item), k) != k:
-                    raise InputError(f"{field}.{key}[{k}] = {abbreviate(item)} appears twice.")
-    noting.raise_collected()
+        _check_name(f"{field}.{key}", key)
+        if not isinstance(values, list) or not values:
+            raise InputError(f"{field}.{key} = {abbreviate(values)} must be a list of values.")
+        for k, item in enumerate(values):
+            _check_value(f"{field}.{key}[{k}]", item)
+        if len(set(map(format_setting_value, values))) < len(values):
+            raise InputError(f"{field}.{key} = {abbreviate(values)} has a value twice.")
     return grid
 
 
 def parse_settings(field: str, value: Any) -> tuple[StudySetting, ...]:
     """Return the settings that a spec lists one by one."""
-    noting = ErrorCollector()
     settings: dict[str, StudySetting] = {}
     for k, row in enumerate(parse_tables(field, value), 1):
-        with noting():
-            values = {key: item for key, item in row.items() if key != "title"}
-            for subject, other_value in values.items():
-                _check_name(f"{field} {k}: {subject}", subject)
-                _check_value(f"{field} {k}: {subject}", other_value)
-            title = parse_text(f"{field} {k}: title", row.get("title", setting_title(values)))
-            if title in settings:
-                raise InputError(f"{field} {k}: the title {title!r} appears twice.")
-            settings[title] = StudySetting(title, values)
-    noting.raise_collected()
+        values = {key: item for key, item in row.items() if key != "title"}
+        for subject, other_value in values.items():
+            _check_name(f"{field} {k}: {subject}", subject)
+            _check_value(f"{field} {k}: {subject}", other_value)
+        title = parse_text(f"{field} {k}: title", row.get("title", setting_title(values)))
+        if title in settings:
+            raise InputError(f"{field} {k}: the title {title!r} appears twice.")
+        settings[title] = StudySetting(title, values)
     return tuple(settings.values())
 
 
@@ -209,12 +185,7 @@ def _check_value(field: str, value: Any) -> None:
 
 def parse_targets(field: str, value: Any) -> tuple[Stop, ...]:
     """Return the targets in a field, sorted from the easiest to the hardest."""
-    noting = ErrorCollector()
-    stops: list[Stop] = []
-    for entry in parse_entries(field, value):
-        with noting():
-            stops.append(_parse_target(entry.field, entry.text))
-    noting.raise_collected()
+    stops = [_parse_target(entry.field, entry.text) for entry in parse_entries(field, value)]
     if len({target.measure for target in stops}) > 1:
         raise InputError(
             f"the targets in {field} must all have the same measure, as runs stop at the hardest "
@@ -249,9 +220,8 @@ def parse_budget(field: str, value: Any) -> str:
     return value
 
 
-def parse_positive_number(field: str, value: Any) -> float:
-    """Return the value of a field that must be a number above 0."""
-    return check_real(field, value, above=0.0)
+parse_positive_number: Reader[float] = partial(check_real, above=0.0)
+"""Parser of a field that must be a number above 0."""
 
 
 def parse_price(field: str, value: Any) -> Mapping[str, float]:
@@ -271,10 +241,6 @@ def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
     """Return the arguments of a `TuningPlan` by name."""
     parse_table(field, value)
     errors = ErrorCollector()
-    for name in ("trials", "seeds", "methods"):
-        with errors():
-            if name not in value:
-                raise InputError(f"{field}.{name} is missing.")
     readers: dict[str, Reader[Any]] = {
         "trials": partial(check_integer, minimum=1),
         "seeds": parse_seeds,
@@ -283,7 +249,8 @@ def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
         "count": partial(check_choice, allowed=COUNTED),
         "beyond": _parse_flag,
     }
-    tune = parse_fields(field, value, readers, errors, separator=".")
+    required = ("trials", "seeds", "methods")
+    tune = parse_fields(field, value, readers, errors, required, separator=".")
     errors.raise_collected()
     check_run_count(field, {"seeds": len(tune["seeds"])})
     for method in tune["methods"]:
@@ -301,29 +268,22 @@ def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
     """Return the methods to be tuned, each with its label, its selector and its grid."""
     if not isinstance(value, Mapping) or not value:
         raise InputError(f"{field} = {abbreviate(value)} must be a table of methods with grids.")
-    noting = ErrorCollector()
     methods: dict[str, TunedMethod] = {}
     for label, table in value.items():
-        with noting():
-            location = f"{field}.{parse_text(f'{field}: a label', label)}"
-            if not isinstance(table, Mapping) or "selector" not in table:
-                raise InputError(f"{location} needs a selector, and lists of values to try.")
-            selector = parse_text(f"{location}.selector", table["selector"])
-            if selector in methods:
-                raise InputError(f"{location}.selector = {abbreviate(selector)} appears twice.")
-            values = {key: item for key, item in table.items() if key != "selector"}
-            methods[selector] = TunedMethod(label, selector, parse_grid(location, values))
-            unused = [
-                source
-                for source in values
-                if source not in placeholder_names(selector, location=location)
-            ]
-            if not values or unused:
-                fault = f"{unused[0]} is used nowhere" if unused else "no values are given"
-                raise InputError(
-                    f"{location}: {fault}; use {{NAME}} in the selector, and give NAME = [...]."
-                )
-    noting.raise_collected()
+        location = f"{field}.{parse_text(f'{field}: a label', label)}"
+        if not isinstance(table, Mapping) or "selector" not in table:
+            raise InputError(f"{location} needs a selector, and lists of values to try.")
+        selector = parse_text(f"{location}.selector", table["selector"])
+        if selector in methods:
+            raise InputError(f"{location}.selector = {abbreviate(selector)} appears twice.")
+        values = {key: item for key, item in table.items() if key != "selector"}
+        methods[selector] = TunedMethod(label, selector, parse_grid(location, values))
+        unused = values.keys() - placeholder_names(selector, location=location)
+        if not values or unused:
+            fault = f"{min(unused)} is used nowhere" if unused else "no values are given"
+            raise InputError(
+                f"{location}: {fault}; use {{NAME}} in the selector, and give NAME = [...]."
+            )
     return tuple(methods.values())
 
 

@@ -367,7 +367,7 @@ WRONG = {
     ),
     TUNED: (
         ("trials = 3", "trials = 0", "tune.trials=0 must be at least 1", True),
-        ("trials = 3", "", "tune.trials is missing", True),
+        ("trials = 3", "", "tune: the field trials is missing", True),
         ("[10, 11]", "[10, 1]", "tune.seeds and the study both have the seed 1", False),
         ("[10, 11]", "2", "tune.seeds and the study both have the seed 0", False),
         ("trials = 3", "trials = 3\ncount = 'sof'", "tune.count 'sof': did you mean", True),
