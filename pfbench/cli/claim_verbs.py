@@ -25,7 +25,7 @@ from pfbench.cli.verify import (
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim
     from pfbench.verification.power import PowerSearch
-    from pfbench.verification.worst_case import ComputedWorstCase, WorstCaseCheck
+    from pfbench.verification.worst_case import WorstCaseCheck
 
 
 def explain(name: str = argument("NAME", "A claim or an erratum.", default=...)) -> None:
@@ -123,7 +123,6 @@ def units(
     from pfbench.verification.schedule_homogeneity import check_schedule
     from pfbench.verification.verdict_tables import units_table
 
-    words = {True: "homogeneous", False: "not homogeneous", None: "no units"}
     with open_job(claims, as_json, table) as work:
         errata = [] if work.names else list(ERRATA.values())
         errata += [error for paper in load_user_papers(work.names) for error in paper.errata]
@@ -132,9 +131,7 @@ def units(
             checked += filter(None, map(check_schedule, ALGORITHMS.values()))
         content = {"units": [homogeneity.as_json() for homogeneity in checked]}
         work.write(content, lambda command: units_table(checked, command))
-        rows = [(c.name, c.kind, words[c.homogeneous], c.description) for c in checked]
-        reasons = dict.fromkeys(c.normalised for c in checked if c.normalised)
-        work.print(make_table(("name", "kind", "units", "reason"), rows), *reasons)
+        work.print(units_table(checked, terminal.current_command_line()))
 
 
 # --- worst cases ----------------------------------------------------------------------------------
@@ -186,15 +183,11 @@ def _show_user_worst_cases(work: VerificationJob, reference: str, function_class
 
     checks = list(iterate_user_worst_cases(reference, function_class, full=False))
     work.write({"name": reference, "worst_cases": [check.as_json() for check in checks]})
-    work.print(*_render_worst_cases(checks, reference, str(work.target or "")))
+    work.print(*_render_worst_cases(checks, reference))
     terminal.exit_if(any(check.is_violated for check in checks))
 
 
-def _render_worst_cases(
-    checks: "list[WorstCaseCheck]", reference: str, file: str
-) -> Iterator[RenderableType]:
-    from pfbench.verification.worst_case.requests import QUICK
-
+def _render_worst_cases(checks: "list[WorstCaseCheck]", reference: str) -> Iterator[RenderableType]:
     worst = checks[0].worst_case
     claimed = () if checks[0].bound is None else ("bound", "share")
     rows = []
@@ -202,27 +195,9 @@ def _render_worst_cases(
         steps, value, bound = check.worst_case.steps, check.worst_case.value, check.bound
         limits = () if bound is None else (f"{bound:.6g}", f"{value / bound:.4f}")
         rows.append((str(steps), f"{value:.6g}", *limits, f"{check.run_value:.6g}"))
-    points = "x_N" if worst.statistic == "last" else "x_0 .. x_{N-1}"
-    subject = f"{worst.statistic} {worst.measure} at {points}"
-    yield f"{reference}: {subject}, the largest over {_describe_function_class(worst)}"
+    limits = checks[0].as_json()["function_class"].items()
+    among = ", ".join(f"{name}={value}" for name, value in limits if value is not None)
+    yield f"{reference}: {worst.statistic} {worst.measure}, the largest over functions with {among}"
     yield make_table(("steps", "worst case", *claimed, "a run on it"), rows)
     if any(check.is_violated for check in checks):
         yield Text("the worst case exceeds the bound: the claim is violated", "bold red")
-    if worst.steps < checks[-1].worst_case.steps < QUICK:
-        yield "larger numbers of steps are left out: their problems have too many unknowns"
-    if file:
-        location = "pfbench.verification.worst_case.worst_function:WorstFunction"
-        example = f'pfbench solve -p "{location}[file={file},steps={worst.steps}]" -a ...'
-        yield f"to run a method on a worst function: {example}"
-
-
-def _describe_function_class(worst: "ComputedWorstCase") -> str:
-    """Describe the function class and the feasible sets of a worst-case computation."""
-    function_class = worst.function_class
-    sums = f"means of {function_class.n} " if function_class.n > 1 else ""
-    kind = "convex functions" if function_class.convex else "functions"
-    limits = f"L = {function_class.L:g}"
-    if math.isfinite(function_class.delta):
-        limits += f", f(x_0) - min f <= {function_class.delta:g}"
-    sets = f"on sets of diameter {function_class.D:g}"
-    return f"{sums}{kind}, {limits}, {sets if worst.is_constrained else 'on the whole space'}"

@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_hidden
 from pfbench.cli import options, terminal
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.terminal import make_table, section_with_title
+from pfbench.cli.terminal import make_table
 from pfbench.cli.verification_job import VerificationJob, open_job
 
 if TYPE_CHECKING:
@@ -82,15 +81,13 @@ def _report_caught_catalogue_faults(
         outcomes = work.make_session(steps).catch_mutants(planted)
     studied = study_method_faults(work, generated, claims) if is_study else []
     mutants = [terminal.rename_keys(outcome.as_json(), about="description") for outcome in outcomes]
-    _write_study(work, {"mutants": mutants}, studied, sample)
     number = sum(bool(outcome.catching_verdicts) for outcome in outcomes)
-    title = f"generated faults, {sample}"
     work.print(
         make_table(("mutant", "planted fault [caught by]"), map(_mutant_row, outcomes)),
         f"{number} of {len(outcomes)} planted faults caught",
-        section_with_title(title, _render_study(studied)) if is_study else None,
         max_width=terminal.READABLE,
     )
+    _report_study(work, {"mutants": mutants}, studied, sample)
     if number < 0.9 * len(outcomes):
         terminal.exit_with_error("fewer than 90 % of the planted faults are caught.")
 
@@ -121,9 +118,7 @@ def _report_caught_user_faults(
     chosen = [*sample_faults(candidates, max_faults), *sample_faults(late, max_late_faults)]
     sample = f"{len(chosen)} of {len(candidates) + len(late)}"
     studied = study_method_faults(work, chosen, claims)
-    _write_study(work, {}, studied, sample)
-    title = f"faults in {algorithm}, {sample}"
-    work.print(section_with_title(title, _render_study(studied)), max_width=terminal.READABLE)
+    _report_study(work, {}, studied, sample)
 
 
 def generate_faults(
@@ -180,13 +175,13 @@ def study_method_faults(
         return run_mutation_study(sessions, faults, select_claims, ADMISSIBLE, full_size_settings)
 
 
-def _write_study(
+def _report_study(
     work: VerificationJob,
     content: Mapping[str, Any],
     studied: "Sequence[StudiedFault]",
     sample: str,
 ) -> None:
-    """Write the results of a fault study to the JSON file and the Markdown file, if requested."""
+    """Print the results of a fault study, and write them to the requested files."""
     from pfbench.verification.mutation_study import report
     from pfbench.verification.outcomes import Verification
 
@@ -194,35 +189,9 @@ def _write_study(
     generated = [terminal.rename_keys(study.as_json(), **names) for study in studied]
     nothing = Verification().as_json() | {"findings": []}
     everything = {**nothing, **content, "generated": generated}
-    work.write(everything, lambda command: report(studied, command, sample))
-
-
-def _render_study(studied: "Sequence[StudiedFault]") -> RenderableType:
-    from pfbench.verification.mutation_study import (
-        count_caught_and_total,
-        count_first_catches_by_claim,
-        group_faults,
-        list_missed_faults,
-    )
-
-    rows = [
-        (
-            name,
-            str(len(faults)),
-            str(sum(bool(study.equivalent) for study in faults)),
-            str(sum(bool(study.admissible) for study in faults)),
-            str(count_caught_and_total(faults)),
-        )
-        for name, faults in group_faults("method", studied).items()
-    ]
-    missed = [f"{s.fault.method}: {s.fault.format}" for s in list_missed_faults(studied)]
-    caught = [(name, str(k)) for name, k in count_first_catches_by_claim(studied).items()]
-    return Group(
-        make_table(("method", "faults", "equivalent", "admissible", "caught"), rows),
-        make_table(("claim", "caught first"), caught),
-        *([section_with_title("missed", terminal.multiline_cell(*missed))] if missed else []),
-        f"{count_caught_and_total(studied)} caught of those neither equivalent nor admissible",
-    )
+    text = report(studied, terminal.current_command_line(), sample)
+    work.write(everything, lambda command: text)
+    work.print("", text if studied else None)
 
 
 def _mutant_row(outcome: "MutantOutcome") -> tuple[str, Text]:

@@ -128,11 +128,6 @@ class StepProgress:
             return None
         return seconds / (new - before) * remaining
 
-    def write_line(self, line: str) -> None:
-        """Print a line, above the progress bar if there is one."""
-        if not self._is_quiet:
-            self._console.print(escape_hidden(line))
-
     def advance(self) -> None:
         """Count one more finished step."""
         self.set_done(self.done_count + 1)

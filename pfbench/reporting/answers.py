@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pfbench.reporting.comparison import Comparison, ScoredAlgorithm, SettingComparison
+from pfbench.reporting.comparison import Comparison, SettingComparison
 from pfbench.reporting.results import SettingResults, StudyResults, truncate_study
 from pfbench.reporting.wording import (
     format_calls_in_sentence,
@@ -93,48 +93,17 @@ def _hit_and_miss_sentence(
 
 
 def _describe_cheapest_methods(comparison: Comparison, panel_noun: str) -> str:
-    """Return a sentence on the methods that need the fewest calls to the target.
-
-    The sentence is empty if no run reaches the target.
-    """
-    reached = [panel for panel in comparison.panels if panel.order_by_calls]
-    calls = comparison.price.description
-    if not reached:
-        return ""
-    if len(comparison.panels) == 1:
-        return _describe_method_order(reached[0], calls)
-    return _describe_winners(reached, calls, panel_noun)
-
-
-def _describe_method_order(panel: SettingComparison, calls: str) -> str:
-    """Return a sentence that lists the methods in the order of their expected calls.
-
-    It is used if the study has a single panel, which is one problem at one setting.
-    """
-    order = panel.order_by_calls
-    minimum, best = order[0]
-    named = [
-        f"{method.group.label} {format_calls_in_sentence(value)}{_format_hits(method)}"
-        for value, method in order
-        if value > minimum
-    ]
-    then = f", then {_join_some(named, 'method')}" if named else ""
-    is_open = named and panel.leader_by_target[-1] is None
-    doubt = "; the first is not significantly better" if is_open else ""
-    return (
-        f"Fewest {calls}: {_name_cheapest(panel)}, {format_calls_in_sentence(minimum)} expected"
-        f"{_format_hits(best)}{then}{doubt}."
-    )
-
-
-def _describe_winners(reached: Sequence[SettingComparison], calls: str, panel_noun: str) -> str:
     """Return a sentence on how often each method needs the fewest calls to the target.
 
-    It counts panels; a panel is one problem at one setting.
+    It counts panels; a panel is one problem at one setting. The sentence is empty if no run
+    reaches the target.
     """
+    reached = [panel for panel in comparison.panels if panel.order_by_calls]
+    if not reached:
+        return ""
     significant = sum(panel.leader_by_target[-1] is not None for panel in reached)
     text = (
-        f"Fewest {calls}: {_count_wins([*map(_name_cheapest, reached)])} of "
+        f"Fewest {comparison.price.description}: {_count_wins([*map(_name_cheapest, reached)])} of "
         f"{pluralize(len(reached), panel_noun)}, on {format_integer(significant)} of them "
         "significantly (rank test over the seeds)"
     )
@@ -182,12 +151,6 @@ def _final_medians(panel: SettingResults, measure: str) -> list[tuple[float, str
 def _format_range(values: Sequence[float]) -> str:
     low, high = format_significant(min(values)), format_significant(max(values))
     return low if low == high else f"{low} to {high}"
-
-
-def _format_hits(algorithm: ScoredAlgorithm) -> str:
-    """Return text such as ``(8 of 10 seeds)``; empty if all runs reach the target."""
-    hits, number = algorithm.calls[-1].hits, len(algorithm.group.runs)
-    return "" if hits == number else f" ({hits} of {number} seeds)"
 
 
 def _count_wins(winners: Sequence[str]) -> str:

@@ -158,24 +158,15 @@ class ReportContents:
     def provenance(self) -> list[tuple[str, str]]:
         """Return (name, text) pairs that state how the report was made.
 
-        They have the command, version, commit, date, seeds and machine.
+        They have the command, version, commit, date, runs, seeds and machine.
         """
         seeds = [f"{part.study.title}: {seeds_in_words(part.study)}" for part in self.parts]
-        durations = []
-        if any(part.study.orderings for part in self.parts):
-            seconds = [run.seconds for part in self.parts for _, run in part.results.runs]
-            total, longest = map(
-                format_significant, (math.fsum(seconds), max(seconds, default=0.0))
-            )
-            text = f"{total} s in total, at most {longest} s each, without measures and compilation"
-            durations = [("run time", text)]
         return [
             ("command", self.command),
             ("pfbench", self.version),
             ("commit", self.commit),
             ("date", self.creation_time_utc),
             ("runs", str(len(self.spec.runs()))),
-            *durations,
             ("seeds", "; ".join(seeds)),
             ("written on", describe_machine()),
         ]

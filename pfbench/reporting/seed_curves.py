@@ -231,11 +231,6 @@ class SeedTraces:
         values = self.stack_column(measure)[first]
         return values[np.isfinite(values)]
 
-    def median_start_value(self, measure: str) -> float:
-        """Return the median value at the start of the runs; NaN if no run has a value there."""
-        values = self.start_values(measure)
-        return float(np.median(values)) if values.size else math.nan
-
     def median_band(self, axis: str, measure: str) -> MedianBand:
         """Return the median and band of a measure, as functions of a count or of seconds.
 

@@ -6,8 +6,6 @@ Equal data give files with equal bytes.
 import io
 import logging
 import math
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 _POINTS, _MARKERS = 1600, 400
-"""Maximum points and markers of all lines together, which keep a file below 200 kB."""
+"""Maximum points and markers of all lines together, which keep a file below 300 kB."""
 
 _LEGEND = 0.4
 """Height in inches that a figure reserves for its legend of two rows."""
@@ -97,38 +95,8 @@ def render(drawing: DeferredDrawing, *forms: str) -> list[bytes]:
             metadata: dict[str, Any] = {"Title": drawing.title, **_METADATA[form]}
             canvas.savefig(file, format=form, metadata=metadata)
             canvas.set_layout_engine("none")  # the next format has the same layout
-            files.append(_minify(file.getvalue()) if form == "svg" else file.getvalue())
+            files.append(file.getvalue())
     return files
-
-
-_COORDINATES = re.compile(r'(?<= (?:d|x|y)=")[^"]*')
-_FRACTION = re.compile(r"\d+\.\d+")
-_STYLE = re.compile(r'style="([^"]*)"')
-_NAME = re.compile(r' id="([^"]*)"')
-_BLANK = re.compile(r"\s*\n\s*")
-
-
-def _minify(source: bytes) -> bytes:
-    """Return a smaller SVG with the same appearance.
-
-    Coordinates are rounded to a tenth of a point, and frequent styles become classes. Unused names
-    and the indentation are removed.
-    """
-    text = _COORDINATES.sub(
-        lambda path: (
-            _FRACTION.sub(lambda number: f"{float(number[0]):.1f}", path[0])
-            .replace(" \n", " ")
-            .strip()
-        ),
-        source.decode("utf-8"),
-    )
-    frequent = [rule for rule, times in Counter(_STYLE.findall(text)).items() if times > 9]
-    for number, rule in enumerate(frequent):
-        text = text.replace(f'style="{rule}"', f'class="s{number}"')
-    rules = "".join(f".s{number}{{{rule}}}" for number, rule in enumerate(frequent))
-    text = text.replace("</style>", f"{rules}</style>", 1)
-    text = _NAME.sub(lambda name: name[0] if f"#{name[1]}" in text else "", text)
-    return _BLANK.sub("\n", text).encode("utf-8")
 
 
 def curves_drawing(figure: FigureData, labels: Sequence[str]) -> DeferredDrawing:

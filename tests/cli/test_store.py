@@ -260,7 +260,7 @@ def test_a_table_of_what_changed(pfbench, stores):
     outcome = pfbench("report", "--compare", "a", "b")
     assert outcome.status == 0
     (line,) = [line for line in outcome.out.splitlines() if " lo " in line]
-    assert line.split()[-5:] == ["1", "lo", "3", "8", "2.667"]
+    assert line.split()[-5:] == ["1", "lo", "3", "8", "2.66667"]
 
 
 def test_json(pfbench, stores, conforms):

@@ -252,13 +252,7 @@ def test_a_page_begins_with_what_flips_and_has_the_evidence_below_the_figure():
     found = results(fast(), slow(), orderings=(ordering,))
     report = Report(Spec("s", "S", "", (found.study,)), (found,), ())
     created = datetime(2026, 11, 23, tzinfo=UTC)
-    everything = make_contents(report, "pfbench", "c", created)
-    seconds = [run.seconds for _, run in found.runs]
-    told = dict(everything.provenance())["run time"]
-    assert [float(word) for word in told.split() if word[0].isdigit()] == pytest.approx(
-        [sum(seconds), max(seconds)], rel=5e-3
-    )
-    text = html_page(everything)
+    text = html_page(make_contents(report, "pfbench", "c", created))
     brief = "Published orders that are the other way round, 1 of 1: slow before fast (by SFO and "
     assert text.index(brief) < text.index('class="workbench"') < text.index("“it says so”")
 

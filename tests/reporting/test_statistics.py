@@ -95,13 +95,13 @@ def test_values_that_are_not_finite_or_missing_leave_no_trace():
 def test_nothing_recorded_gives_an_empty_band(runs):
     assert SeedTraces.from_runs(runs).median_band("sfo", "m").x.size == 0
     assert SeedTraces.from_runs(runs).final_summary("m").runs == 0
-    assert np.isnan(SeedTraces.from_runs(runs).median_start_value("m"))
+    assert SeedTraces.from_runs(runs).start_values("m").size == 0
 
 
 def test_final_values_are_those_of_the_runs_that_end_with_an_answer():
     runs = [run([9.0, y]) for y in (1.0, 2.0, 4.0)] + [run([9.0, 100.0], status="diverged")]
     assert SeedTraces.from_runs(runs).final_summary("m") == FinalSummary(2.0, 1.0, 4.0, 3, 4)
-    assert SeedTraces.from_runs(runs).median_start_value("m") == 9.0
+    assert set(SeedTraces.from_runs(runs).start_values("m")) == {9.0}
 
 
 def test_thinning_keeps_both_ends():
