@@ -207,7 +207,7 @@ def test_setting_the_adversary_on_a_method(folder):
         own = ["--jobs", "0"] if not {"--jobs", "--check", "solve"} & {*command} else []
         told = printed([*command, *own])
         if "--horizon" in command:
-            floor = float(re.search(r"least gap before T +([\d.]+) D", told)[1])
+            floor = float(re.search(r"min_gap_over_diameter +([\d.]+)", told)[1])
             assert floor > (0.04 if "my_methods" in str(command) else 20 * 0.04)
 
 

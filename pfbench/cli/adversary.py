@@ -11,10 +11,9 @@ import typer
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
 from pfbench.cli import options, terminal
-from pfbench.cli.formatting import format_number, format_plural
+from pfbench.cli.formatting import format_plural
 from pfbench.cli.options import option
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.terminal import Line, field_table, make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.resisting import Certificate
@@ -176,38 +175,6 @@ def _run_contests(
 
 def show_certificate(certificate: "Certificate") -> None:
     """Print one certificate."""
-    c, exact, gap = certificate, "1e-9 or less", certificate.min_gap_over_diameter
-    unit = {"lo": "LO calls", "gradient": "gradient queries", None: "calls"}[c.certified_for]
-    random = f"fixed by seed {c.fixed_seed}: nothing is certified for its mean over seeds"
-    smoothness = f"certified (the paper: {c.paper_smoothness:,.0f})"
-    facts: list[Line] = [
-        ("algorithm", c.algorithm),
-        ("its random numbers", "" if c.fixed_seed is None else random),
-        ("certified", f"yes, before {c.horizon:,} {unit}" if c.certified else "no"),
-        ("horizon T", c.horizon),
-        ("dimension", c.dimension),
-        ("seed", str(c.seed)),
-    ]
-    span = format_number(c.span_max_relative_distance)
-    rows: list[tuple[terminal.Cell, ...]] = [
-        ("least gap before T", f"{gap:.6g} D = {2.0 * gap:.6g} R", "0.04 D or more"),
-        ("calls to gap 0.04 D", _describe_calls(c), "T or more"),
-        ("(i) answers of the fixed function", format_number(c.answer_max_relative_error), exact),
-        ("(ii) queries of the algorithm", format_number(c.query_max_relative_error), exact),
-        ("distance from the span of LO outputs", span, f"{exact} for LO"),
-        ("orthonormality of V", format_number(c.orthonormality_error), "1e-10 or less"),
-        ("gradient queries at new points", c.queries, ""),
-        ("LO calls", c.counts.lo, ""),
-        ("smoothness used", format_number(c.smoothness), smoothness),
-    ]
-    table = make_table(("quantity", "value", "required"), rows, right=("value",))
-    terminal.print_parts(
-        field_table(facts),
-        section_with_title("measured values", table),
-        section_with_title("findings", *c.findings) if c.findings else None,
-    )
-
-
-def _describe_calls(certificate: "Certificate") -> str:
-    calls = certificate.calls_to_target
-    return "not reached" if calls is None else f"{calls:,}"
+    seed = certificate.fixed_seed
+    random = f"random numbers fixed by seed {seed}: nothing is certified for the mean over seeds"
+    terminal.show_record(certificate.as_json(), "" if seed is None else random, as_json=False)

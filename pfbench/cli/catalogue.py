@@ -223,10 +223,6 @@ def find_item(name: str) -> CatalogueItem:
     InputError
         If no item has this name (the message suggests the nearest name), or several items have.
     """
-    from pfbench.problems.data.catalogue import EDITIONS
-
-    if name == "movielens":
-        name = EDITIONS["latest-small"].name
     kind, _, plain = name.rpartition(":")
 
     everything = [item for items in KINDS.values() for item in items()]

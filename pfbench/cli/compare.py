@@ -145,14 +145,14 @@ class SuiteRuns:
     execution: RunExecution
 
     @property
-    def _shipped_runs(self) -> "Mapping[PlannedRun, StoredRun]":
+    def _archive_runs(self) -> "Mapping[PlannedRun, StoredRun]":
         return self.shipped.runs if self.shipped else {}
 
     def find_existing(self, plans: "Sequence[PlannedRun]") -> "set[PlannedRun]":
         """Return the planned runs that are shipped or in the store."""
         from pfbench.runs.execute import predict_origins
 
-        lacking = [plan for plan in plans if plan not in self._shipped_runs]
+        lacking = [plan for plan in plans if plan not in self._archive_runs]
         store, engine = self.execution.store, self.execution.engine
         origins = predict_origins(lacking, store.folder, engine) if lacking else {}
         return {plan for plan in plans if origins.get(plan) != "made"}
@@ -163,7 +163,7 @@ class SuiteRuns:
         """Return the outcomes of planned runs; the shipped runs of the candidate are not used."""
         from pfbench.runs.execute import PlanOutcome
 
-        shipped = self._shipped_runs
+        shipped = self._archive_runs
         lacking = [plan for plan in plans if plan not in shipped or plan in candidate_plans]
         executed = self.execution.run(title, lacking) if lacking else []
         outcomes = {outcome.plan: outcome for outcome in executed}

@@ -32,17 +32,6 @@ EQUAL_MARK = "≈"
 
 
 @dataclass(frozen=True)
-class CountRange:
-    """Least and greatest value of an exact count over several runs."""
-
-    low: int
-    high: int
-
-    def __str__(self) -> str:
-        return f"{format_integer(self.low)}–{format_integer(self.high)}"
-
-
-@dataclass(frozen=True)
 class ShellCommand:
     """Command line for the shell."""
 
@@ -50,16 +39,6 @@ class ShellCommand:
 
     def __str__(self) -> str:
         return self.text
-
-
-@dataclass(frozen=True)
-class ShareOfTotal:
-    """Fraction between 0 and 1, displayed as a percentage."""
-
-    value: float
-
-    def __str__(self) -> str:
-        return f"{100 * self.value:.0f} %"
 
 
 @dataclass(frozen=True)
@@ -79,18 +58,7 @@ class CallRatio:
         return f"{text} ({' to '.join(ends)}){mark}"
 
 
-Cell = (
-    int
-    | float
-    | str
-    | CountRange
-    | FinalSummary
-    | ExpectedCalls
-    | ShellCommand
-    | ShareOfTotal
-    | CallRatio
-    | None
-)
+Cell = int | float | str | FinalSummary | ExpectedCalls | ShellCommand | CallRatio | None
 
 
 @dataclass(frozen=True)
@@ -172,9 +140,7 @@ def exact_counts_table(results: StudyResults) -> Table:
     for panel, group in results.iterate_groups():
         cells = [_count_or_range([*map(attrgetter(f"counts.{k}"), group.runs)]) for k in COUNTED]
         rows.append(TableRow(panel.title, group.label, cells))
-    varies = any(isinstance(cell, CountRange) for row in rows for cell in row.cells)
-    seeds = "least to greatest over the seeds" if varies else "the same for every seed"
-    note = f"Oracle calls of one whole run, {seeds}."
+    note = "Oracle calls of one whole run, least to greatest over the seeds if they differ."
     return Table.from_study(results, "exact counts", note, [*map(str.upper, COUNTED)], rows)
 
 
@@ -185,7 +151,7 @@ def column_meaning(head: str) -> str:
 
 def _count_or_range(values: Sequence[int]) -> Cell:
     low, high = min(values), max(values)
-    return low if low == high else CountRange(low, high)
+    return low if low == high else f"{format_integer(low)}–{format_integer(high)}"
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -226,7 +192,7 @@ def run_table(results: StudyResults) -> Table:
         for index, (plan, run) in enumerate(chain.from_iterable(pairs)):
             if total > MANY and index and has_ended_as_planned(plan, run):
                 continue
-            share = ShareOfTotal(run.oracle_seconds / run.seconds) if run.seconds else None
+            share = f"{run.oracle_seconds / run.seconds:.0%}" if run.seconds else None
             command = ShellCommand(rerun_command(plan))
             cells = run.seed, run.status, run.iterations, run.seconds, share, command
             rows.append(TableRow(panel.title, group.label, cells))

@@ -1,6 +1,7 @@
 """``pfbench adversary``: certificates, their check, and what is refused."""
 
 import json
+import re
 
 import pytest
 from processes import run_python
@@ -30,7 +31,7 @@ def test_several_algorithms_are_an_array_and_a_text_each(pfbench, conforms):
     assert [one["certified_for"] for one in found] == ["lo", "gradient"]
     done = pfbench(*arguments)
     assert done.status == 0
-    assert "before 6 gradient queries" in done.out
+    assert re.search("certified_for +gradient", done.out)
     assert "the algorithm projects" in done.out
 
 
@@ -83,7 +84,7 @@ def test_a_fixed_seed_makes_a_randomised_algorithm_deterministic(pfbench, confor
     ours, others = (json.loads((folder / f"{one}.json").read_text()) for one in ("fixed", "other"))
     assert ours["transcript"]["sha256"] != others["transcript"]["sha256"]
     told = pfbench("adversary", "-a", name, "--horizon", 5, "--fixed-seed", 3).out
-    assert "fixed by seed 3: nothing is certified for its mean over seeds" in told
+    assert "fixed by seed 3: nothing is certified for the mean over seeds" in told
 
 
 def test_a_certificate_of_one_seed_is_not_one_of_another(pfbench, folder):

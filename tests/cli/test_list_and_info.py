@@ -181,7 +181,6 @@ def test_a_data_set_shows_citation_terms_and_state(pfbench):
     assert "Platt" in about["citation"]
     assert about["terms"]
     assert "pfbench data fetch a9a" in pfbench("info", "a9a").out
-    assert pfbench("info", "movielens", "--json").json["name"] == "movielens-latest-small"
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_of_any_kind(pfbench):

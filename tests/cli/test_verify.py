@@ -261,7 +261,7 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder):
     method = "own_down.py:Down"
     found = pfbench("worst-case", method, "--json", "own_down.json")
     assert found.status == 0
-    assert "the largest over functions with n=1, L=1.0, delta=0.5, convex=False" in found.out
+    assert "the largest over functions with n=1, L=1.0, convex=False, delta=0.5" in found.out
     content = conforms(json.loads((folder / "own_down.json").read_text()), "worst-case.json")
     assert [one["steps"] for one in content["worst_cases"]] == [1, 2, 3, 4]
     worst = content["worst_cases"][2]["worst_case"]

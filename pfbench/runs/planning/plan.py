@@ -1,7 +1,6 @@
 """Planned runs, defined by selectors, names and limits, and their cached resolution."""
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -32,9 +31,6 @@ from pfbench.runs.planning.name_resolution import select_measures as chosen_meas
 
 MOST_RUNS = 100_000
 """Maximum number of runs in a spec."""
-
-_NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{0,300})?([eE][+-]?[0-9]{1,3})?")
-_MOST_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +134,7 @@ def describe_user_imports(selectors: Iterable[str]) -> list[str]:
     """Return a text for each user-defined MODULE:NAME in the selectors, with its parameters.
 
     If selectors differ in a parameter, the text has all values of this parameter. Of more than six
-    numbers, it has only the smallest and the largest.
+    whole numbers, it has only the smallest and the largest.
 
     Raises
     ------
@@ -154,18 +150,16 @@ def describe_user_imports(selectors: Iterable[str]) -> list[str]:
                 parameters.setdefault(name, {})[value] = None
     texts = []
     for name, parameters in arguments.items():
-        pairs = (f"{key}={_join_and_abbreviate_values([*v])}" for key, v in parameters.items())
+        pairs = (f"{key}={_join_values([*values])}" for key, values in parameters.items())
         texts.append(f"{name}[{','.join(pairs)}]" if parameters else name)
     return texts
 
 
-def _join_and_abbreviate_values(values: Sequence[str]) -> str:
-    """Return the values of a parameter as text; long lists of numbers are shown as a range."""
-    texts = [value for value in values if not _NUMBER.fullmatch(value)]
-    numbers = sorted((value for value in values if _NUMBER.fullmatch(value)), key=float)
-    if len(numbers) > _MOST_SHOWN:
-        numbers = [f"{numbers[0]} to {numbers[-1]} ({len(numbers):,} numbers)"]
-    return " or ".join([*texts, *numbers])
+def _join_values(values: Sequence[str]) -> str:
+    """Return the values of a parameter as text; many whole numbers are shown as a range."""
+    if len(values) > 6 and all(map(str.isdecimal, values)):
+        return f"{min(values, key=int)} to {max(values, key=int)}"
+    return " or ".join(values)
 
 
 def check_run_count(location: str, factors: Mapping[str, int]) -> int:

@@ -5,15 +5,13 @@ The top level is one study, or has several under ``[[study]]``. The JSON schema 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.base.counts import Budget
 from pfbench.base.errors import ErrorCollector, InputError
 from pfbench.base.names import check_names, unknown_name_error
 from pfbench.runs.loop.run import Stop, list_recorded_measures, trace_name
@@ -23,21 +21,13 @@ from pfbench.runs.planning.plan import check_run_count
 from pfbench.runs.planning.published import PublishedOrdering
 from pfbench.runs.planning.spec_fields import FieldEntry, Reader
 from pfbench.runs.planning.spec_text import (
-    abbreviate,
-    fill_template,
     make_labels,
     placeholder_names,
     read_toml,
     resolve_files,
     setting_title,
 )
-from pfbench.runs.planning.study import (
-    LabelledSelector,
-    Spec,
-    Study,
-    canonical_selector,
-    recording_interval_as_int,
-)
+from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import StudySetting, TuningPlan
 
 PAGE: Mapping[str, Reader[Any]] = MappingProxyType(
@@ -192,7 +182,8 @@ def _fill_study(
     if len(errors) > before:
         return None
     study = _with_fields(heading, fields)
-    _check_templates_and_unused_values(location, study, fields, errors)
+    with errors():
+        _check_setting_values_are_used(location, study, fields)
     with errors():
         study = _with_tuning(location, study, fields)
     with errors():
@@ -294,45 +285,21 @@ def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[StudySetting]:
         yield StudySetting(setting_title(report), values)
 
 
-def _check_templates_and_unused_values(
-    location: str, study: Study, fields: Mapping[str, Any], errors: ErrorCollector
-) -> None:
-    """Collect errors: templates that a setting makes invalid, and values that no template uses."""
-    templates: list[tuple[str, str, Callable[[str], Any]]] = [
-        *(
-            (entry.field, entry.text, canonical_selector)
-            for name in NEEDED
-            for entry in fields[name]
-        ),
-        (f"{location}: every", study.frequency, partial(recording_interval_as_int, location)),
+def _check_setting_values_are_used(location: str, study: Study, fields: Mapping[str, Any]) -> None:
+    """Raise if no selector, recording interval, budget or cost unit has a value of a setting."""
+    texts = [
+        *(entry.text for name in NEEDED for entry in fields[name]),
+        *(study.frequency, study.budget),
+        *(method.selector for method in fields.get("tune", {}).get("methods", ())),
+        *(text for unit in study.units for text in (unit.weights, *unit.exceptions.values())),
     ]
-    if study.budget:
-        templates.append((f"{location}: budget", study.budget, Budget.parse))
-    for field, template, parse in templates:
-        with errors():
-            for setting in study.settings:
-                giver = f"setting {setting.title!r}" if "setting" in fields else "the grid"
-                values = {**setting.values, "seed": study.seeds[0]}
-                text = fill_template(template, location=field, values_source=giver, values=values)
-                try:
-                    parse(text)
-                except InputError as error:
-                    raise InputError(f"{field} = {abbreviate(text)} is wrong: {error}") from None
-    tuned = [method.selector for method in fields.get("tune", {}).get("methods", ())]
-    weights = [text for unit in study.units for text in (unit.weights, *unit.exceptions.values())]
-    with errors():
-        texts = [
-            *((field, text) for field, text, _ in templates),
-            *((f"{location}: tune", text) for text in tuned),
-            *(("unit", text) for text in weights),
-        ]
-        used = set().union(*(placeholder_names(text, location=field) for field, text in texts))
-        for name in dict.fromkeys(name for setting in study.settings for name in setting.values):
-            if name not in used:
-                parent = "setting" if "setting" in fields else "grid"
-                raise InputError(
-                    f"{location}: {parent}.{name} is used nowhere: write {{{name}}} in a selector."
-                )
+    used = set().union(*(placeholder_names(text, location=location) for text in texts))
+    for name in dict.fromkeys(name for setting in study.settings for name in setting.values):
+        if name not in used:
+            parent = "setting" if "setting" in fields else "grid"
+            raise InputError(
+                f"{location}: {parent}.{name} is used nowhere: write {{{name}}} in a selector."
+            )
 
 
 def _count_runs(study: Study) -> int:

@@ -176,7 +176,7 @@ def test_a_file_without_an_end_is_not_read_for_ever():
 def test_every_text_that_own_code_is_called_with_is_told():
     selectors = [f"os:system[command={text},n={k}]" for text in ("ls", "rm -r x") for k in range(9)]
     assert describe_user_imports(["sfw[batch=1]", *selectors, "a:b"]) == [
-        "os:system[command=ls or rm -r x,n=0 to 8 (9 numbers)]",
+        "os:system[command=ls or rm -r x,n=0 to 8]",
         "a:b",
     ]
 
