@@ -9,18 +9,18 @@ counts: they are truncated to a common budget.
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.counts import COUNTED
-from pfbench.reporting.comparison import ScoredAlgorithm, score_panel
-from pfbench.reporting.results import Limits, RunGroup, SettingResults, StudyResults, exceeds_limits
+from pfbench.reporting.comparison import ScoredAlgorithm, compare_algorithms, score_panel
+from pfbench.reporting.results import Limits, RunGroup, StudyResults, exceeds_limits
 from pfbench.reporting.runtimes import Cost, ert, make_runtimes
-from pfbench.reporting.seed_curves import Array, SeedTraces
-from pfbench.reporting.significance import SeedSample, median, significant_leaders
+from pfbench.reporting.seed_curves import SeedTraces
+from pfbench.reporting.significance import median
 from pfbench.reporting.wording import join_items, name_within_sentence, round_as_printed
 from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.loop.trace import TraceRows
@@ -42,81 +42,13 @@ Of a run, or of an algorithm (expected calls, median value, as printed); infinit
 _NO_SCORE: Score = (sys.maxsize, np.inf, np.inf)
 
 
-@dataclass(frozen=True)
-class RankedAlgorithm:
-    """Algorithm with its rank among the algorithms on one problem at one setting.
-
-    Attributes
-    ----------
-    group
-        Its runs, truncated to equal counts.
-    rank
-        Rank of the algorithm; algorithms with equal scores have the same rank. None if no run has
-        a value, or if the algorithm makes no calls of the kind that determines the ranks.
-    is_sole
-        Whether the algorithm is the first, and significantly better than every other by a rank
-        test over the seeds.
-    hits
-        Number of runs that reach the hardest target of the study.
-    target
-        Hardest target that any run of the algorithm reaches.
-    calls
-        Expected calls to `target` by kind; infinite if no target is reached. In a study without
-        targets, the calls of the median run.
-    last_value
-        Median of the last values of the compared measure.
-    """
-
-    group: RunGroup
-    rank: int | None
-    is_sole: bool
-    hits: int
-    target: Stop | None
-    calls: Mapping[str, float]
-    last_value: float
-
-
-Ranking = list[tuple[SettingResults, list[RankedAlgorithm]]]
-"""Each panel with its algorithms in the order of their ranks."""
-
-
-def rank_algorithms(results: StudyResults) -> Ranking:
-    """Return, for each problem and setting, the algorithms in the order of their ranks.
-
-    They are ranked by the price of the study, or by the first kind of calls that the runs make.
-    """
-    price, measure = ranking_price(results), find_compared_measure(results)
-    panels = [
-        score_panel(results, panel.results_at_common_budget, price) for panel in results.panels
-    ]
-    scores = [[_score_algorithm(scored, measure) for scored in row] for row in panels]
-    ranks = list(map(_rank_scores, scores))
-    numbers = [[np.inf if rank is None else rank for rank in row] for row in ranks]
-    leaders = significant_leaders([_ordinal_score_samples(row, measure) for row in panels], numbers)
-    return [
-        (
-            panel,
-            [
-                _rank_group(results, row[index], rank[index], is_sole=index == leader)
-                for index in sorted(range(len(row)), key=score.__getitem__)
-            ],
-        )
-        for panel, row, score, rank, leader in zip(
-            results.panels, panels, scores, ranks, leaders, strict=True
-        )
-    ]
-
-
 def rank_row(row: Sequence[ScoredAlgorithm], measure: str | None) -> list[int | None]:
     """Return the ranks of the algorithms on one problem at one setting.
 
     Algorithms that reach no target are ranked by their final values of the measure. Without a
     measure, they have no rank.
     """
-    return _rank_scores([_score_algorithm(scored, measure) for scored in row])
-
-
-def _rank_scores(scores: Sequence[Score]) -> list[int | None]:
+    scores = [_score_algorithm(scored, measure) for scored in row]
     return [
         None if score == _NO_SCORE else 1 + sum(other < score for other in scores)
         for score in scores
@@ -140,7 +72,12 @@ def initially_shown_algorithms(results: StudyResults) -> tuple[str, ...]:
     labels = results.study.labels
     if len(labels) <= MAX_ROWS:
         return labels
-    placed = [[ranked.group.label for ranked in ranked] for _, ranked in rank_algorithms(results)]
+    price, measure = ranking_price(results), find_compared_measure(results)
+    placed = []
+    for panel in results.panels:
+        row = score_panel(results, panel.results_at_common_budget, price)
+        ordered = sorted(row, key=lambda scored: _score_algorithm(scored, measure))
+        placed.append([scored.group.label for scored in ordered])
     in_turn = [label for row in zip_longest(*placed) for label in row if label is not None]
     ahead = [labels[0], *(label for label in labels if label == make_tuned_label(labels[0]))]
     chosen = set(list(dict.fromkeys([*ahead, *in_turn]))[:MAX_ROWS])
@@ -191,26 +128,54 @@ def find_compared_measure(results: StudyResults) -> str:
 
 
 def as_json(results: StudyResults) -> list[dict[str, Any]]:
-    """Return the ranks on every problem and setting as records for JSON."""
-    return [
-        {
-            "study": results.study.key,
-            "problem": panel.problem,
-            "setting": panel.setting,
-            "algorithm": algorithm.group.label,
-            "rank": algorithm.rank,
-            "significant": algorithm.is_sole,
-            "seeds": len(algorithm.group.runs),
-            "hits": algorithm.hits if results.study.targets else None,
-            "measure": find_compared_measure(results),
-            "target": algorithm.target and algorithm.target.target,
-            "calls": algorithm.calls,
-            "median_last_value": algorithm.last_value,
-            "statuses": Counter(run.status for run in algorithm.group.runs),
-        }
-        for panel, ranked in rank_algorithms(results)
-        for algorithm in ranked
-    ]
+    """Return the ranks on every problem and setting as records for JSON, in their order."""
+    comparison = compare_algorithms(results, ranking_price(results))
+    measure = find_compared_measure(results)
+    records = []
+    for panel in comparison.panels:
+        scores = [_score_algorithm(scored, measure) for scored in panel.algorithms]
+        ranks = rank_row(panel.algorithms, measure)
+        for index in sorted(range(len(scores)), key=scores.__getitem__):
+            scored = panel.algorithms[index]
+            reached = [k for k, calls in enumerate(scored.calls) if calls.hits]
+            column = panel.leader_by_target[reached[-1]] if reached else None
+            leader = column if reached else panel.leader_by_measure.get(measure)
+            target = results.study.targets[reached[-1]] if reached else None
+            records.append(
+                {
+                    "study": results.study.key,
+                    "problem": panel.panel.problem,
+                    "setting": panel.panel.setting,
+                    "algorithm": scored.group.label,
+                    "rank": ranks[index],
+                    "significant": ranks[index] == 1 and leader == index,
+                    "seeds": len(scored.group.runs),
+                    "hits": scored.calls[-1].hits if scored.calls else None,
+                    "measure": measure,
+                    "target": target and target.target,
+                    "calls": _calls_by_kind(results, scored.group, target),
+                    "median_last_value": median(scored.group.traces.final_values(measure)),
+                    "statuses": Counter(run.status for run in scored.group.runs),
+                }
+            )
+    return records
+
+
+def _calls_by_kind(
+    results: StudyResults, group: RunGroup, target: Stop | None
+) -> Mapping[str, float]:
+    """Return the expected calls to a target by kind; infinite if no target is reached.
+
+    In a study without targets, they are the calls of the median run.
+    """
+    kinds = list_counted_kinds(results)
+    if target is not None:
+        traces = group.group_tuned_for_target(target).traces
+        return {kind: ert(make_runtimes(traces, target, Cost.from_weights(kind))) for kind in kinds}
+    if results.study.targets:
+        return dict.fromkeys(kinds, np.inf)
+    counts = sorted(tuple(getattr(run.counts, kind) for kind in kinds) for run in group.runs)
+    return dict(zip(kinds, counts[(len(counts) - 1) // 2], strict=True))
 
 
 def _score_algorithm(scored: ScoredAlgorithm, measure: str | None) -> Score:
@@ -225,59 +190,6 @@ def _score_algorithm(scored: ScoredAlgorithm, measure: str | None) -> Score:
             return (missed, round_as_printed(ert(calls)), np.inf) if charged else _NO_SCORE
     value = median(scored.group.traces.final_values(measure)) if measure else np.inf
     return (len(scored.calls), np.inf, round_as_printed(value)) if np.isfinite(value) else _NO_SCORE
-
-
-def _ordinal_score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSample]:
-    """Return samples for rank tests: each run's score, replaced by a number in the same order."""
-    scores = [_score_runs(scored, measure) for scored in row]
-    every_score = np.concatenate([np.empty((0, 3)), *scores])
-    _, order = np.unique(every_score, axis=0, return_inverse=True)
-    # Scores without calls or a value are infinite.
-    numbers = np.where(np.isfinite(every_score[:, 1:]).any(axis=1), order.ravel(), np.inf)
-    ends = np.cumsum(list(map(len, scores)))
-    return [
-        SeedSample(numbers[end - len(of_runs) : end], scored.group.is_deterministic)
-        for of_runs, end, scored in zip(scores, ends, row, strict=True)
-    ]
-
-
-def _score_runs(scored: ScoredAlgorithm, measure: str) -> Array:
-    """Return the score of each single run, shape (runs, 3); a smaller score is better."""
-    traces, number = scored.group.traces, len(scored.calls)
-    missed, calls = np.full((2, len(traces.runs)), [[number], [np.inf]])
-    for index, to_target in enumerate(scored.calls):  # the hardest target is the last
-        missed = np.where(to_target.is_reached, number - 1 - index, missed)
-        calls = np.where(to_target.is_reached, to_target.calls, calls)
-    last = np.where(missed == number, traces.final_values(measure), np.inf)
-    return np.column_stack([missed, calls, last])
-
-
-def _rank_group(
-    results: StudyResults, scored: ScoredAlgorithm, rank: int | None, *, is_sole: bool
-) -> RankedAlgorithm:
-    study, kinds, group = results.study, list_counted_kinds(results), scored.group
-    measure = find_compared_measure(results)
-    hits = [calls.hits for calls in scored.calls]
-    reached = [target for target, number in zip(study.targets, hits, strict=True) if number]
-    counts = sorted(tuple(getattr(run.counts, kind) for kind in kinds) for run in group.runs)
-    calls: Mapping[str, float] = dict.fromkeys(kinds, np.inf)
-    if reached:
-        tuned = group.group_tuned_for_target(reached[-1])
-        calls = {
-            kind: ert(make_runtimes(tuned.traces, reached[-1], Cost.from_weights(kind)))
-            for kind in kinds
-        }
-    elif not study.targets:
-        calls = dict(zip(kinds, counts[(len(counts) - 1) // 2], strict=True))
-    return RankedAlgorithm(
-        group,
-        rank,
-        is_sole,
-        hits[-1] if hits else 0,
-        reached[-1] if reached else None,
-        calls,
-        median(group.traces.final_values(measure)),
-    )
 
 
 def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> str:
