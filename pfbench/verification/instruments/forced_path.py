@@ -8,9 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import check_integer, check_real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum
 from pfbench.sets import Box
@@ -56,13 +54,6 @@ class ForcedPath(FiniteSum):
     gradient_slope: float = 1.0
     length: float = 1.0
     begin: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_integer("d", self.d, minimum=2)
-        for name in ("L", "L2", "kappa", "sigma"):
-            check_real(name, getattr(self, name), minimum=0.0)
-        if self.n % (2 * (self.d - 1)) != 0:
-            raise InputError(f"n={self.n} must be a multiple of 2(d-1) = {2 * (self.d - 1)}.")
 
     @cached_property
     def set(self) -> Box:

@@ -11,9 +11,8 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats, LowerUpper
-from pfbench.base.checks import check_finite_array, check_real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.errors import RefusedError
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import FiniteSum
@@ -31,11 +30,6 @@ class ConvexHull:
     ----------
     vertices
         The points, shape (k, d).
-
-    Raises
-    ------
-    InputError
-        If they are not a matrix of numbers.
     """
 
     name: ClassVar[str] = "hull"
@@ -43,10 +37,6 @@ class ConvexHull:
     polytope: ClassVar[bool] = True
 
     vertices: Floats
-
-    def __post_init__(self) -> None:
-        if check_finite_array("the vertices", self.vertices).ndim != 2 or len(self.vertices) == 0:
-            raise InputError("the vertices must be a matrix of numbers, shape (k, d), k >= 1.")
 
     @cached_property
     def diameter(self) -> float:
@@ -115,11 +105,6 @@ class IndefiniteQuadratic(FiniteSum):
         The s_i, shape (n, d).
     spread
         The t_i, shape (n,); 0 if not given.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit, A is not symmetric, or a mean is not 0.
     """
 
     name: ClassVar[str] = "indefinite-quadratic"
@@ -132,21 +117,6 @@ class IndefiniteQuadratic(FiniteSum):
     radius: float
     noise: Floats = field(default_factory=lambda: np.zeros((1, 1)))
     spread: Floats | None = None
-
-    def __post_init__(self) -> None:
-        d = check_finite_array("the slope", self.b).size
-        check_finite_array("the Hessian", self.A, shape=(d, d))
-        check_finite_array("the start", self.start_point, shape=(d,))
-        check_real("minimum_value", self.minimum_value)
-        check_real("radius", self.radius, minimum=0.0)
-        if np.abs(self.A - self.A.T).max() > 0.0:
-            raise InputError("the Hessian must be symmetric.")
-        for name, array in (("noise", self.noise), ("spread", self._t)):
-            size = float(np.abs(check_finite_array(f"the {name}", array)).max())
-            if np.abs(array.mean(axis=0)).max() > 1e-12 * size:
-                raise InputError(f"the {name} must have mean 0.")
-        if len(self._t) != self.n:
-            raise InputError("noise and spread must have one entry for each component.")
 
     @cached_property
     def _t(self) -> Floats:

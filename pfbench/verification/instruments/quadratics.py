@@ -11,9 +11,7 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import check_finite_array, check_real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import ConstantHessians
@@ -47,12 +45,6 @@ class KnownQuadratic(ConstantHessians):
         f(x) >= f(theta_hat) + (sigma_hat/2) |x - theta_hat|^2 on the set.
     shift
         Curvature of every f_i in addition to its row; negative for non-convex f_i.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit, or theta_hat or the start lies outside the set, or theta_hat is not
-        stationary.
     """
 
     name: ClassVar[str] = "known-quadratic"
@@ -64,21 +56,6 @@ class KnownQuadratic(ConstantHessians):
     begin: Floats
     sigma_hat: float
     shift: float = 0.0
-
-    def __post_init__(self) -> None:
-        rows = check_finite_array("the rows", self.rows)
-        if rows.ndim != 2 or len(rows) == 0:
-            raise InputError("the rows must be a matrix of numbers, shape (n, d) with n >= 1.")
-        for name in ("minimiser", "slope", "begin"):
-            check_finite_array(f"the {name}", getattr(self, name), shape=(rows.shape[1],))
-        check_real("sigma_hat", self.sigma_hat, above=0.0)
-        if not (self.set.contains(self.minimiser) and self.set.contains(self.begin)):
-            raise InputError("the minimiser and the start must be in the set.")
-        descent = float(self.slope @ self.minimiser) - self.set.minimum(self.slope)[0]
-        if descent > 1e-9 * (1.0 + float(np.abs(self.slope).max()) * self.set.diameter):
-            raise InputError(
-                "the minimiser is not stationary: its negative gradient is not normal to the set."
-            )
 
     @property
     def n(self) -> int:

@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import check_integer, check_real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import FiniteSum
 from pfbench.sets.whole_space import WholeSpace
@@ -46,11 +44,6 @@ class RotatingBowl(FiniteSum):
         |x| at the start, positive.
     d
         Dimension, a power of 2, at least 2.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range.
     """
 
     name: ClassVar[str] = "rotating"
@@ -62,19 +55,6 @@ class RotatingBowl(FiniteSum):
     sigma: float = 0.0
     radius: float = 1.0
     d: int = 8
-
-    def __post_init__(self) -> None:
-        check_integer("n", self.n, minimum=2)
-        for name in ("mu", "radius"):
-            check_real(name, getattr(self, name), above=0.0)
-        for name in ("tau", "sigma"):
-            check_real(name, getattr(self, name), minimum=0.0)
-        if self.n % 2:
-            raise InputError(f"n={self.n} must be even: the signs of the components alternate.")
-        if check_integer("d", self.d, minimum=2) & (self.d - 1):
-            raise InputError(
-                f"d={self.d} must be a power of 2: indices below d are combined by xor."
-            )
 
     @cached_property
     def set(self) -> WholeSpace:

@@ -63,23 +63,11 @@ def test_oracles_are_those_of_the_components(problem, components, pairs):
         assert_oracles_are_those_of(components, problem, x, y, lacks)
 
 
-BOUNDS = {
-    ForcedPath: ({"n": 24, "d": 4}, [{"n": 25}]),
-    RotatingBowl: ({"n": 4, "mu": 1.0}, [{"n": 3}, {"d": 6}, {"mu": 0.0}, {"tau": -1.0}]),
-    ConstantSlopeProblem: (
-        {"n": 2, "g": 0.1, "gap": 1.0},
-        [{"n": 3}, {"g": 0.0}, {"gap": 1e-9}, {"sigma": -1.0}],
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", BOUNDS)
-def test_what_is_out_of_range_is_refused(kind):
-    right, wrongs = BOUNDS[kind]
-    kind(**right)
-    for wrong in wrongs:
-        with pytest.raises(InputError, match=rf"\b{next(iter(wrong))}\b"):
-            kind(**right | wrong)
+@pytest.mark.parametrize("wrong", [{"n": 3}, {"g": 0.0}, {"gap": 1e-9}, {"sigma": -1.0}])
+def test_what_is_out_of_range_is_refused(wrong):
+    right = {"n": 2, "g": 0.1, "gap": 1.0}
+    with pytest.raises(InputError, match=rf"\b{next(iter(wrong))}\b"):
+        ConstantSlopeProblem(**right | wrong)
 
 
 def test_the_constants_of_the_path_bound_what_happens_on_the_segment():
