@@ -4,12 +4,9 @@ The parameters are scaled accordingly. If the run changes, the algorithm contain
 number: a tolerance, a step or a constant with a unit.
 """
 
-import ast
 import copy
-import inspect
 import itertools
-import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import format_error
-from pfbench.checking.findings import CheckFailed, CheckSkipped, TimeLimit, format_location
+from pfbench.checking.findings import CheckFailed, CheckSkipped, TimeLimit
 from pfbench.checking.traced_runs import RunRecord, RunRecords
 from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.parameter_units import UNITS, USUAL, WHOLE
@@ -55,18 +52,15 @@ def check_unit_invariance(runs: RunRecords) -> str:
     """
     if not isinstance(runs.problem.start(), np.ndarray):
         raise CheckSkipped("changing the units of f and x needs a problem whose points are arrays")
-    location = tuple(locate_small_positive_floats(type(runs.algorithm)))
     with np.errstate(all="ignore"):  # in the wrong units a run may diverge
-        return _check_runs_in_other_units(runs, location)
+        return _check_runs_in_other_units(runs)
 
 
-def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence[str]) -> str:
+def _check_runs_in_other_units(runs: RunRecords) -> str:
     """Compare runs in other units of f and x; return the result of `check_unit_invariance`."""
     difference = scheduled = _describe_schedule_change(runs)
     if difference:
-        raise CheckFailed(
-            "the units of f and x must not affect the run", difference, {}, absolute_number_lines
-        )
+        raise CheckFailed("the units of f and x must not affect the run", difference)
     patience = TimeLimit(_SECONDS)
     for units in itertools.islice(_iterate_parameter_unit_choices(runs.algorithm), _TRIED):
         if difference and patience.is_over:
@@ -80,9 +74,8 @@ def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence
         difference = difference or scaled_difference
     if scheduled == "":
         return "with its schedule, the same run in other units of f and x"
-    lines = f", perhaps at {', '.join(absolute_number_lines)}" if absolute_number_lines else ""
     raise CheckSkipped(
-        f"{difference}: a tolerance, a step or a constant does not scale with the units{lines}"
+        f"{difference}: a tolerance, a step or a constant does not scale with the units"
     )
 
 
@@ -205,23 +198,3 @@ def _iterate_parameter_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Uni
     ]
     for units in itertools.product(*(UNITS[name] for name in names)):
         yield dict(zip(names, units, strict=True))
-
-
-def locate_small_positive_floats(kind: type) -> Iterator[str]:
-    """Yield location, method and value of each positive float below 0.1 in the code of a class."""
-    for name, method in vars(kind).items():
-        function = getattr(method, "__func__", method)
-        if not inspect.isfunction(function):
-            continue
-        try:
-            lines, first = inspect.getsourcelines(function)
-            tree = ast.parse(textwrap.dedent("".join(lines)))
-        except (OSError, SyntaxError, ValueError):  # the last if wrappers go in a circle
-            continue
-        file = inspect.getsourcefile(function) or ""
-        for node in ast.walk(tree):
-            if not (isinstance(node, ast.Constant) and isinstance(node.value, float)):
-                continue
-            if 0.0 < node.value < 0.1:
-                subject = f"{kind.__name__}.{name}, {node.value:g}"
-                yield format_location(file, first + node.lineno - 1, subject)

@@ -6,29 +6,18 @@ No run is needed; see `units` for the scaling rules.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.base import get_parameters
 from pfbench.base.counts import Counts
-from pfbench.base.errors import RefusedError, format_error
+from pfbench.base.errors import format_error
 from pfbench.verification.claim import Claim, Erratum
 from pfbench.verification.parameter_units import UNITS
-from pfbench.verification.schedule_homogeneity import (
-    ACCURACIES,
-    USUAL,
-    Homogeneity,
-    accuracy_unit,
-    compute_scaled_schedule,
-    find_departures,
-)
-from pfbench.verification.schedules import (
-    PublishedSchedule,
-    ScheduleRequest,
-    check_published_schedule,
-)
+from pfbench.verification.schedule_homogeneity import Homogeneity, accuracy_units, find_departures
+from pfbench.verification.schedules import PublishedSchedule, ScheduleRequest
 from pfbench.verification.statements.bound import EACH, Bound
 from pfbench.verification.statements.error_law import ErrorLawCheck, Past
 from pfbench.verification.statements.exact_counts import ExactCounts
@@ -42,7 +31,6 @@ from pfbench.verification.trial import Trial
 from pfbench.verification.units import (
     GRADIENT,
     NUMBER,
-    ONE,
     QUANTITIES,
     SQUARE,
     Scaling,
@@ -54,16 +42,6 @@ from pfbench.verification.units import (
     is_float,
     rescale_constants,
 )
-
-_NO_FORMULA = {
-    "rate": "exponents have no unit",
-    "identity": "both sides have the same unit",
-    "count": "counts have no unit",
-    "certificate": "a transcript has no bound",
-    "law": "the law is compared with an exact computation",
-    "computed": "the worst case is computed for the whole class",
-    "separation": "the claim compares numbers of calls",
-}
 
 Case = Callable[[Scaling], tuple[Any, Any]]
 """Function of a scaling: constants and parameters of a claim in other units."""
@@ -82,13 +60,11 @@ def check_claim_units(claim: Claim) -> Homogeneity:
         ]
     except Exception as error:  # user functions may raise anything
         return reported(homogeneous=None, description=format_error(error).rstrip("."))
-    names = [name for name, right in results if not right]
-    if names or results:
-        text = "; ".join(dict.fromkeys(names or [name for name, _ in results]))
-        return reported(homogeneous=not names, description=text)
-    return reported(
-        homogeneous=None, description=_NO_FORMULA.get(claim.kind, "the claim states no formula")
-    )
+    if not results:
+        return reported(homogeneous=None, description="the claim states no formula with units")
+    wrong = [text for text, is_kept in results if not is_kept]
+    texts = dict.fromkeys(wrong or [text for text, _ in results])
+    return reported(homogeneous=not wrong, description="; ".join(texts))
 
 
 def check_erratum_units(erratum: Erratum) -> Iterator[Homogeneity]:
@@ -121,43 +97,36 @@ def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
     Yield nothing if the claim is about no published schedule.
     """
     published = getattr(claim.check, "keywords", {}).get("published")
-    if getattr(claim.check, "func", None) is not check_published_schedule or published is None:
+    if published is None:
         return
-    own = Trial(claim).original_algorithm
-    existing = accuracy_unit(own, USUAL[-1])
-    best = min(
-        (
-            [
-                text
-                for request in published.requests
-                for text in find_departures(
-                    partial(_compute_printed_schedule, own, published, request, unit)
-                ).texts
-            ]
-            for unit in ([existing] if existing else ACCURACIES)
-        ),
-        key=len,
-    )
+    by_unit = [
+        [*chain(*(_check_request(claim, published, each, unit) for each in published.requests))]
+        for unit in accuracy_units(Trial(claim).original_algorithm)
+    ]
+    best = min(by_unit, key=len)
     yield (best[0], False) if best else ("the printed schedule", True)
 
 
-def _compute_printed_schedule(
-    method: Any,
-    published: PublishedSchedule,
-    request: ScheduleRequest,
-    unit: Unit,
-    scaling: Scaling,
-) -> Mapping[str, Any]:
-    """Return the parameters of a published schedule, computed for a request in other units."""
-    floats = [name for name, value in request.parameters.items() if is_float(value)]
-    units = {name: _parameter_unit(method, name) for name in floats}
-    other = replace(
-        request,
-        epsilon=request.epsilon * scaling.factor(unit),
-        constants=scaling.constants(request.constants),
-        parameters=scaling.convert_numbers(request.parameters, units),
-    )
-    return published.compute(other)
+def _check_request(
+    claim: Claim, published: PublishedSchedule, request: ScheduleRequest, accuracy: Unit
+) -> list[str]:
+    """Describe the parameters, printed for a request, that do not scale with the units.
+
+    Among the possible units of the parameters in the request, the best ones count.
+    """
+
+    def compute(scaling: Scaling, units: Mapping[str, Unit]) -> Mapping[str, Any]:
+        other = replace(
+            request,
+            epsilon=request.epsilon * scaling.factor(accuracy),
+            constants=scaling.constants(request.constants),
+            parameters=scaling.convert_numbers(request.parameters, units),
+        )
+        return published.compute(other)
+
+    choices = _unit_choices(claim, request.parameters)
+    departures = (find_departures(partial(compute, units=units)) for units in choices)
+    return min((real + integers for real, integers in departures), key=len)
 
 
 def _check_bounds(claim: Claim) -> Iterator[tuple[str, bool]]:
@@ -171,7 +140,7 @@ def _check_bounds(claim: Claim) -> Iterator[tuple[str, bool]]:
         explicit = {} if callable(setting.parameters) else setting.parameters
         cases = (
             _make_case_function_of_scaling(trial, setting, problem, units)
-            for units in _unit_choices(trial, explicit)
+            for units in _unit_choices(claim, explicit)
         )
         tried = (list(_check_setting(claim, label, case, problem)) for case in cases)
         first = next(tried)
@@ -182,8 +151,8 @@ def _check_bounds(claim: Claim) -> Iterator[tuple[str, bool]]:
 def _check_setting(
     claim: Claim, label: str, case: Case, problem: Any
 ) -> Iterator[tuple[str, bool]]:
-    departures = find_departures(lambda scaling: vars(case(scaling)[1]), claim.units)
-    yield from ((text, False) for text in departures.texts)
+    real, integers = find_departures(lambda scaling: vars(case(scaling)[1]), claim.units)
+    yield from ((text, False) for text in real + integers)
     for name, point, unit in _iterate_bound_functions(claim, case, problem):
         subject = ", ".join(filter(None, (name, label)))
         yield _describe(subject, find_departure(subject, point, unit), unit or infer_unit(point))
@@ -253,36 +222,15 @@ def _make_case_function_of_scaling(
     return case
 
 
-def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[str, Unit]]:
-    """Yield possible choices of the units of a claim's real parameters, the likeliest choice first.
+def _unit_choices(claim: Claim, explicit: Mapping[str, Any]) -> Iterator[dict[str, Unit]]:
+    """Yield possible choices of the units of a claim's real parameters.
 
     A name alone does not determine the unit: a Frank-Wolfe step is dimensionless, a gradient step
     is not.
     """
-    own = trial.original_algorithm if trial.claim.algorithm else None
-
-    def choices(name: str) -> list[Unit]:
-        if name in trial.claim.units:
-            return [trial.claim.units[name]]
-        return list(dict.fromkeys((_parameter_unit(own, name), *UNITS.get(name, ()), NUMBER)))
-
     floats = [name for name, value in explicit.items() if is_float(value)]
-    for units in product(*map(choices, floats)):
+    choices = (
+        (claim.units[n],) if n in claim.units else (*UNITS.get(n, ()), NUMBER) for n in floats
+    )
+    for units in product(*choices):
         yield dict(zip(floats, units, strict=True))
-
-
-def _parameter_unit(method: Any, name: str) -> Unit:
-    """Infer the unit of a parameter from the method's schedule, or else from its name."""
-    if name == "epsilon":
-        return accuracy_unit(method, USUAL[-1]) or GRADIENT
-    if has_schedule(method):
-        unit = accuracy_unit(method, USUAL[-1]) or GRADIENT
-        created = partial(compute_scaled_schedule, method, "theory", 0.05, unit, USUAL[1])
-        try:
-            if is_float(created(ONE).get(name)):
-                return infer_unit(lambda by: created(by)[name])
-        except (RefusedError, TypeError, OverflowError):
-            pass
-    if name == "step" and "lo" in getattr(method, "requires", ()):
-        return NUMBER
-    return UNITS.get(name, (NUMBER,))[0]

@@ -3,11 +3,11 @@
 Other units must leave its integers unchanged, and multiply each real parameter by a power.
 """
 
-import itertools
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice, product
 from types import MappingProxyType
 from typing import Any
 
@@ -106,111 +106,97 @@ class Homogeneity:
 def check_schedule(method: Any) -> Homogeneity | None:
     """Check that the schedule of a method scales with the units of f and x.
 
-    Return None if the method has no schedule. Integers must stay unchanged, and each real parameter
-    must scale by one power. The method's guarantee may not determine the unit of the accuracy. Then
-    the accuracy is tried as a gap, a squared gradient mapping and a gradient mapping.
+    Return None if the method has no schedule. Integers must stay unchanged, up to rounding by 1,
+    and each real parameter must scale by one power. If the method's guarantee does not determine
+    the unit of the accuracy, each of `ACCURACIES` is tried.
     """
     if not has_schedule(method):
         return None
     reported = partial(Homogeneity, name=getattr(method, "name", "it"), kind="schedule")
     reason = getattr(method, "scale_dependence", "")
-    existing = accuracy_unit(method, USUAL[-1])
-    first: list[UnitDepartures] = []
-    for unit in [existing] if existing else ACCURACIES:
+    tried: list[list[Departures]] = []
+    for unit in accuracy_units(method):
         results = _schedule_departures(method, unit)
         if not results:
             return reported(
                 homogeneous=None,
                 description="the schedule raises for usual constants, or returns no parameters",
             )
-        if not any(departures.texts for departures in results):
-            rounds = dict.fromkeys(text for departures in results for text in departures.rounds)
-            words = "; ".join([f"epsilon is {ACCURACIES[unit]}", *rounds])
+        if not any(real or integers for real, integers in results):
+            words = f"epsilon is {ACCURACIES[unit]}"
             return reported(homogeneous=True, description=words, normalised=reason, accuracy=unit)
-        first = first or results
-    real = [text for departures in first for text in departures.real]
-    texts = real or [text for departures in first for text in departures.integers]
-    always = all(departures.real and not departures.integers for departures in first)
+        tried.append(results)
+    texts = [*chain(*(real for real, _ in tried[0])), *chain(*(texts for _, texts in tried[0]))]
+    always = all(real and not integers for real, integers in tried[0])
     return reported(homogeneous=False, description=texts[0], normalised=reason, always=always)
 
 
-def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
-    """Return the unit of the accuracy epsilon, inferred from the guarantee of a method.
+def accuracy_units(method: Any) -> list[Unit]:
+    """Return the possible units of the accuracy epsilon of a method's schedule.
 
-    Return None if there is no guarantee, or no unit with which the guarantee scales.
+    The unit is that with which the bound of the method's guarantee scales. If there is no guarantee
+    or no such unit, the result is all `ACCURACIES`.
     """
     promise = getattr(method, "guarantee", None)
     if promise is None:
-        return None
+        return [*ACCURACIES]
     f, x = QUANTITIES.get(promise.measure, VALUE if promise.measure == "excess" else SQUARE)
     unit = (f * promise.power, x * promise.power)
 
     def bound(scaling: Scaling, accuracy: Unit) -> float:
-        return float(promise.bound(0.3 * scaling.factor(accuracy), scaling.constants(constants)))
+        return float(promise.bound(0.3 * scaling.factor(accuracy), scaling.constants(USUAL[-1])))
 
     fits = (
         accuracy
         for accuracy in ACCURACIES
         if not find_departure("", partial(bound, accuracy=accuracy), unit)
     )
-    return next(fits, None)
+    return [*islice(fits, 1)] or [*ACCURACIES]
 
 
-@dataclass(frozen=True)
-class UnitDepartures:
-    """Descriptions of a schedule's parameters that do not scale with their units.
-
-    They are listed by kind: real numbers, integers, and integers that are off by one.
-    """
-
-    real: list[str] = field(default_factory=list)
-    integers: list[str] = field(default_factory=list)
-    rounds: list[str] = field(default_factory=list)
-
-    @property
-    def texts(self) -> list[str]:
-        """Descriptions of all parameters that do not scale, except integers that are off by one."""
-        return self.real + self.integers
+Departures = tuple[list[str], list[str]]
+"""Descriptions of the real parameters, and of the integers, that do not scale with the units."""
 
 
 def find_departures(
     make_parameters: Parameters, stated_units: Mapping[str, Unit] = MappingProxyType({})
-) -> UnitDepartures:
-    """Return descriptions of all parameters of a schedule that do not scale with their units.
+) -> Departures:
+    """Describe all parameters of a schedule that do not scale with their units.
 
-    A unit in `stated_units` replaces those that a parameter with a usual name may have.
+    A unit in `stated_units` replaces those that a parameter with a usual name may have. An integer
+    may change by 1, as schedules round.
     """
     units = {**UNITS, **{name: (unit,) for name, unit in stated_units.items()}}
-    departures, base = UnitDepartures(), make_parameters(ONE)
+    real, integers, base = list[str](), list[str](), make_parameters(ONE)
     for name, value in base.items():
+
+        def parameter_value(scaling: Scaling, name: str = name) -> Any:
+            return make_parameters(scaling).get(name)
+
         if is_float(value):
-
-            def parameter_value(scaling: Scaling, name: str = name) -> Any:
-                return make_parameters(scaling)[name]
-
-            deviation = [
+            departures = [
                 find_departure(name, parameter_value, unit)
                 for unit in units.get(name, (infer_unit(parameter_value),))
             ]
-            departures.real.extend([str(deviation[0])] if all(deviation) else [])
+            real += [str(departures[0])] if all(departures) else []
             continue
-        for by in SCALINGS:
-            other = make_parameters(by).get(name)
-            if other != value:
-                near = isinstance(value, int) and isinstance(other, int) and abs(other - value) == 1
-                text = f"{by}: {name} is {other}, not {value}"
-                (departures.rounds if near else departures.integers).append(text)
-                break
-    return departures
+        changes = ((by, parameter_value(by)) for by in SCALINGS)
+        texts = (
+            f"{by}: {name} is {other}, not {value}"
+            for by, other in changes
+            if other != value and not (type(other) is type(value) is int and abs(other - value) < 2)
+        )
+        integers += islice(texts, 1)
+    return real, integers
 
 
-def _schedule_departures(method: Any, unit: Unit) -> list[UnitDepartures]:
+def _schedule_departures(method: Any, unit: Unit) -> list[Departures]:
     """Find parameters of a schedule that do not scale with their units, for several accuracies.
 
     The list is empty if the schedule never returns parameters.
     """
-    every_one: list[UnitDepartures] = []
-    for form, constants, epsilon in itertools.product(("theory", "practical"), USUAL, _EPSILONS):
+    every_one: list[Departures] = []
+    for form, constants, epsilon in product(("theory", "practical"), USUAL, _EPSILONS):
         created = partial(compute_scaled_schedule, method, form, epsilon, unit, constants)
         is_given = False
         with suppress(Exception):  # as a schedule may refuse by any error
@@ -220,8 +206,7 @@ def _schedule_departures(method: Any, unit: Unit) -> list[UnitDepartures]:
         try:
             every_one.append(find_departures(created))
         except Exception as error:
-            text = f"the schedule raises in other units ({error})"
-            every_one.append(UnitDepartures(integers=[text]))
+            every_one.append(([], [f"the schedule raises in other units ({error})"]))
     return every_one
 
 

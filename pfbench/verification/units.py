@@ -8,7 +8,8 @@ bound must scale like the bounded quantity; otherwise it lacks a factor.
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, is_dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -272,8 +273,8 @@ def power_product(unit: Unit, powers: Mapping[str, float], **units: Unit) -> For
 def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit]) -> Any:
     """Return the constants of a claim, converted to other units.
 
-    If the constants are a single number, its unit is ``units["constants"]``. If they are an object,
-    the name of each number determines its unit.
+    If the constants are a single number, its unit is ``units["constants"]``. If they are a mapping,
+    a named tuple or an object with attributes, the name of each number determines its unit.
 
     Raises
     ------
@@ -284,29 +285,18 @@ def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit
         return scaling.constants(constants)
     if isinstance(constants, int | float):
         return constants * scaling.factor(_find_known_unit("constants", units))
-    parts = _fields_by_name(constants)
-    if parts is None:
-        raise InputError(
-            f"the units of constants of type {type(constants).__name__} are not known: use a dict "
-            "or a named tuple, which name each constant"
-        )
-    all_units = {**CONSTANTS, **units}
-    floats = [name for name, value in parts.items() if is_float(value)]
-    scaled = scaling.convert_numbers(
-        parts, {name: _find_known_unit(name, all_units) for name in floats}
-    )
-    if isinstance(constants, dict):
-        return scaled
-    return replace(constants, **scaled) if is_dataclass(constants) else type(constants)(**scaled)  # type: ignore[type-var]
-
-
-def _fields_by_name(parts: Any) -> Mapping[str, Any] | None:
-    """Return the fields of an object by name, or None if it has no named fields."""
-    if isinstance(parts, dict):
-        return parts
-    if hasattr(parts, "_asdict"):
-        return dict(parts._asdict())
-    return dict(vars(parts)) if hasattr(parts, "__dict__") else None
+    is_tuple = hasattr(constants, "_asdict")
+    values = constants._asdict() if is_tuple else getattr(constants, "__dict__", constants)
+    known = {**CONSTANTS, **units}
+    floats = {name: value for name, value in dict(values).items() if is_float(value)}
+    scaled = scaling.convert_numbers(floats, {n: _find_known_unit(n, known) for n in floats})
+    if is_tuple:
+        return constants._replace(**scaled)
+    if isinstance(constants, Mapping):
+        return {**constants, **scaled}
+    other = copy(constants)
+    vars(other).update(scaled)
+    return other
 
 
 def _find_known_unit(name: str, units: Mapping[str, Unit]) -> Unit:

@@ -1,6 +1,5 @@
 """Findings of `check`: remarks, absolute numbers, NaN, and what is no such thing at all."""
 
-import inspect
 import math
 import sys
 
@@ -189,10 +188,6 @@ def test_an_absolute_tolerance_is_found(method):
     run, schedule = found_units(method)
     assert run.status == "failed"
     assert "f by 2^-30: the run has" in run.observed
-    line = inspect.getsourcelines(method)[1]
-    numbers = [int(one.split(":")[1].split()[0]) for one in run.location]
-    assert numbers
-    assert all(line < number < line + 9 for number in numbers)
     assert schedule.status == "passed"
 
 
@@ -208,7 +203,6 @@ def test_a_hard_coded_step_is_a_remark():
     run, schedule = found_units(hard_coded)
     assert run.status == "skipped"
     assert "a step" in run.observed
-    assert "0.05" in run.observed
     assert schedule.status == "skipped"
 
 

@@ -11,7 +11,6 @@ from judging import judge
 
 import pfbench as pf
 from pfbench.checking.findings import locate_method
-from pfbench.checking.unit_invariance import locate_small_positive_floats
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.runs.storage.content_keys import reachable_files_by_module
 from pfbench.verification import Subject
@@ -123,7 +122,6 @@ class Faulty:
 def test_wrappers_in_a_circle_and_properties_that_raise_have_a_place_or_none():
     assert "Faulty.radius" in locate_method(Faulty(), "missing", "scale", "radius")
     assert locate_method(Rounds, "scale") == ""
-    assert list(locate_small_positive_floats(Rounds)) == []
 
 
 def test_claims_are_gathered_from_a_list_that_holds_itself():
