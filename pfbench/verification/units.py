@@ -287,9 +287,9 @@ def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit
         return constants * scaling.factor(_find_known_unit("constants", units))
     is_tuple = hasattr(constants, "_asdict")
     values = constants._asdict() if is_tuple else getattr(constants, "__dict__", constants)
-    known = {**CONSTANTS, **units}
+    all_units = {**CONSTANTS, **units}
     floats = {name: value for name, value in dict(values).items() if is_float(value)}
-    scaled = scaling.convert_numbers(floats, {n: _find_known_unit(n, known) for n in floats})
+    scaled = scaling.convert_numbers(floats, {n: _find_known_unit(n, all_units) for n in floats})
     if is_tuple:
         return constants._replace(**scaled)
     if isinstance(constants, Mapping):
