@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum
 from pfbench.sets import Box
-from pfbench.verification.instruments.gradient_table import StoredGradients
 
 
 @dataclass(frozen=True)
@@ -128,17 +127,6 @@ class ForcedPath(FiniteSum):
             return self._mean_of_signed_axes(sample, slope * float(u[0]))
 
         return ComponentHessiansAtPoint(apply_hessian)
-
-    def table(self, x: Floats) -> StoredGradients:
-        """Return a table with every component gradient at x; it needs 8 n d bytes."""
-        return StoredGradients(self.n, self._gradients, x)
-
-    def _gradients(self, i: Integers, x: Floats) -> Floats:
-        """Return the gradients at x of the components i, shape (i.size, d)."""
-        g, axes = np.zeros((i.size, self.d)), 1 + (i // 2) % (self.d - 1)
-        g[:, 0] = -self.gradient_slope
-        g[np.arange(i.size), axes] = (1.0 - 2.0 * (i % 2)) * (self.sigma + self.h(float(x[0])))
-        return g
 
     def h_derivative(self, r: float) -> float:
         """Return the derivative h'(r) = L + L2 r - kappa r^2/2 of the method `h`."""

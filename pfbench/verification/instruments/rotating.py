@@ -13,7 +13,6 @@ from pfbench.base.constants import Constants
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import FiniteSum
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification.instruments.gradient_table import StoredGradients
 
 
 @dataclass(frozen=True)
@@ -100,17 +99,6 @@ class RotatingBowl(FiniteSum):
         """Return the sample mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
         move, shares = x - y, self._sum_weights_by_permutation(sample)
         return self.mu * move + self.tau * self._permute_and_sum(shares, move)
-
-    def table(self, x: Floats) -> StoredGradients:
-        """Return a table with every component gradient at x; it needs 8 n d bytes."""
-        return StoredGradients(self.n, self._gradients, x)
-
-    def _gradients(self, i: Integers, x: Floats) -> Floats:
-        """Return the gradients at x of the components i, shape (i.size, d)."""
-        signs, turns = self._signs_and_permutation_indices(i)
-        g = self.mu * x + self.tau * signs[:, None] * x[self._xor_table[turns]]
-        g[np.arange(i.size), turns] += self.sigma * signs
-        return np.asarray(g)
 
     @cached_property
     def _xor_table(self) -> Integers:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -22,7 +22,6 @@ from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum
 from pfbench.sets import Box
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification.instruments.gradient_table import StoredGradients
 
 
 @dataclass(frozen=True)
@@ -151,15 +150,6 @@ class ConstantSlopeProblem(FiniteSum):
         """Return the proximal point at x - lam g for `lam` times the penalty, shape (1,)."""
         y = float(x[0]) - lam * float(g[0])
         return np.array([math.copysign(max(0.0, abs(y) - lam * self.weight), y)])
-
-    def table(self, x: Floats) -> StoredGradients:
-        """Return a table with every derivative f_i'(x); it needs 8 n bytes."""
-        return StoredGradients(self.n, self._derivatives, x)
-
-    def _derivatives(self, i: Integers, x: Floats) -> Floats:
-        """Return the derivatives f_i'(x) of the components i, shape (i.size,)."""
-        r = float(x[0])
-        return np.asarray(self._slope(r) + (1.0 - 2.0 * (i % 2)) * self._spread(r))
 
     def _slope(self, r: float) -> float:
         return self.g * math.tanh(self.max_curvature * r / self.g)
