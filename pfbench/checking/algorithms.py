@@ -45,7 +45,7 @@ from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.steps import ObservedBackend
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.sets.catalogue import vector_norm_ball
-from pfbench.verification.instruments.oracle_tally import OracleTally, sample_of_call
+from pfbench.verification.instruments.oracle_tally import ComponentTally, sample_of_call
 from pfbench.verification.parameter_units import USUAL
 from pfbench.verification.statements.setting import has_schedule
 from pfbench.verification.subject import (
@@ -245,12 +245,12 @@ class AlgorithmChecks(RunRecords):
         refuse_uncounted_calls(bypass, self.accessed_privates, Counts(*tally.charged), run.total)
         return f"{format_counts(run.total)}, all counted"
 
-    def _run_with_tally(self) -> tuple[RunRecord, OracleTally]:
+    def _run_with_tally(self) -> tuple[RunRecord, ComponentTally]:
         """Return the record of a run of the algorithm, and the tally of its oracle calls."""
-        tallies: list[OracleTally] = []
+        tallies: list[ComponentTally] = []
 
-        def answer(backend: Any) -> OracleTally:
-            tallies.append(OracleTally(backend))
+        def answer(backend: Any) -> ComponentTally:
+            tallies.append(ComponentTally(backend))
             return tallies[0]
 
         return self.record_run(wrap_backend=answer), tallies[0]

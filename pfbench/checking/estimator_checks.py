@@ -45,7 +45,7 @@ from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
-from pfbench.verification.instruments.oracle_tally import OracleTally
+from pfbench.verification.instruments.oracle_tally import ComponentTally
 from pfbench.verification.subject import NotTestable, instantiate_with_accepted_parameters
 
 USUAL: Mapping[str, Any] = MappingProxyType(
@@ -139,7 +139,7 @@ class EstimatorChecks:
 
     def estimates_and_counts_along_path(self, rng: Any, steps: int = _STEPS) -> PathEstimates:
         """Return the estimates and oracle calls at the first `steps` points of a fixed path."""
-        ledger, backend = Ledger(), OracleTally(self.problem.open(np.random.default_rng(0)))
+        ledger, backend = Ledger(), ComponentTally(self.problem.open(np.random.default_rng(0)))
         ask = guard_oracles(self.problem, backend, ledger)
         self.accessed_privates = ask.accessed_privates
         estimate = self.estimator.start(ask, rng)

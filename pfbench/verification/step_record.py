@@ -128,8 +128,8 @@ class StepRecorder(ComponentTally):
         self.lo_inputs: list[Any] = []
         self._values = 0
 
-    def _query_hook(self, verb: str, arguments: tuple[Any, ...]) -> None:
-        super()._query_hook(verb, arguments)
+    def _count(self, verb: str, arguments: tuple[Any, ...], answer: Any) -> None:
+        super()._count(verb, arguments, answer)
         if verb == "lo":
             (g,) = arguments
             self.lo_inputs.append(np.array(g) if isinstance(g, np.ndarray) else g)

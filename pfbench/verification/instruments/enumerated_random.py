@@ -68,10 +68,6 @@ class EnumerableGenerator(np.random.Generator):
     ) -> Any:
         """Return integers like `numpy.random.Generator.integers`, for scalar `low` and `high`."""
         first, end = (0, low) if high is None else (low, high)
-        if np.ndim(first) or np.ndim(end):
-            raise NotEnumerable(
-                "the method draws integers from several ranges in one call, not from one range"
-            )
         first, options = int(first), int(end) - int(first) + bool(endpoint)
         firsts = [first + self._choose_one(options) for _ in range(_draw_count(size))]
         return _reshape(np.array(firsts, dtype=dtype), size)
@@ -93,10 +89,7 @@ class EnumerableGenerator(np.random.Generator):
         count = _draw_count(size)
         if not replace:
             if p is not None:
-                raise NotEnumerable(
-                    "the method draws distinct items with unequal probabilities, which cannot be "
-                    "enumerated"
-                )
+                raise NotEnumerable("the method draws distinct items with unequal probabilities")
             distinct = self._choose_distinct(options, count)
         elif p is None:
             distinct = [self._choose_one(options) for _ in range(count)]
@@ -134,10 +127,6 @@ class EnumerableGenerator(np.random.Generator):
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
         """Return counts like `numpy.random.Generator.multinomial`, for scalar n and flat pvals."""
-        if np.ndim(n) or np.ndim(pvals) != 1:
-            raise NotEnumerable(
-                "the method draws from several multinomial distributions in one call, not from one"
-            )
         cells = list(_compositions(int(n), len(pvals)))
         chances = [_multinomial_chance(cell, pvals) for cell in cells]
         sample = [cells[self.choose(len(cells), chances)] for _ in range(_draw_count(size))]
@@ -160,22 +149,14 @@ class EnumerableGenerator(np.random.Generator):
         raise NotEnumerable("the method reads rng.bit_generator, whose bits cannot be enumerated")
 
     def __reduce__(self) -> Any:
-        raise NotEnumerable(
-            "the method copies its random generator, and draws of the copy cannot be enumerated"
-        )
+        raise NotEnumerable("the method copies its random generator")
 
     def _choose_one(self, options: int) -> int:
         if not 0 < options <= _MOST_OPTIONS:
-            raise NotEnumerable(
-                f"the method draws from {options} options, not from 1 to {_MOST_OPTIONS}"
-            )
+            raise NotEnumerable(f"the method draws one of {options} options")
         return self.choose(options)
 
     def _choose_distinct(self, options: int, count: int) -> list[int]:
-        if count > options:
-            raise NotEnumerable(
-                f"the method draws {count} distinct items, but there are only {options}"
-            )
         left = list(range(options))
         return [left.pop(self._choose_one(len(left))) for _ in range(count)]
 
@@ -261,9 +242,7 @@ class IndexReplayGenerator(EnumerableGenerator):
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
         """Return the next index of the given sequence."""
         if options != self._n or chances is not None:
-            raise NotEnumerable(
-                f"the method draws from {options} options, not uniformly from {self._n} indices"
-            )
+            raise NotEnumerable(f"the method does not draw uniformly from {self._n} indices")
         if self._position == len(self._indices):
             raise NotEnumerable("the method draws more indices than the given sequence has")
         self._position += 1
@@ -365,9 +344,7 @@ def _reshape(resamples: npt.NDArray[Any], size: Any) -> Any:
 def _compositions(n: int, k: int) -> Iterator[tuple[int, ...]]:
     """Yield all tuples of k nonnegative integers whose sum is n."""
     if math.comb(n + k - 1, k - 1) > _MOST_OPTIONS:
-        raise NotEnumerable(
-            f"the method draws {n} times among {k} options at once, which has too many outcomes"
-        )
+        raise NotEnumerable("the method makes too many random draws to enumerate them")
     for bars in itertools.combinations(range(n + k - 1), k - 1):
         yield tuple(b - a - 1 for a, b in itertools.pairwise((-1, *bars, n + k - 1)))
 

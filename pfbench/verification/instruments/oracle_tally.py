@@ -40,7 +40,7 @@ def sample_of_call(verb: str, arguments: Sequence[Any]) -> Any:
     return arguments[1] if "." in verb and verb != "hessian.product" else None
 
 
-class OracleTally(ObservedBackend):
+class ComponentTally(ObservedBackend):
     """Backend that counts the queries that reach it, and passes them on unchanged.
 
     The tally is independent of the run's ledger. The two differ if a method bypasses its oracles
@@ -56,6 +56,8 @@ class OracleTally(ObservedBackend):
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend, self._count)
+        n = backend.n or 0  # a sampler has no components
+        self._distinct = np.zeros(n if n <= _MOST else 0, dtype=bool)
         self.charged, self.calls = [0] * len(COUNTED), set[str]()
 
     def _count(self, verb: str, arguments: tuple[Any, ...], answer: Any) -> None:
@@ -64,32 +66,16 @@ class OracleTally(ObservedBackend):
             self.charged[kind] += amount
         if "." not in verb:
             self.calls.add(verb)
-            self._query_hook(verb, arguments)
-
-    def _query_hook(self, verb: str, arguments: tuple[Any, ...]) -> None:
-        """Record a query in a subclass; this base class does nothing."""
-
-
-class ComponentTally(OracleTally):
-    """Tally that also records which components were queried."""
-
-    def __init__(self, backend: Any) -> None:
-        n = backend.n or 0  # a sampler has no components
-        self._distinct = np.zeros(n if n <= _MOST else 0, dtype=bool)
-        super().__init__(backend)
+        if verb == "table":
+            self._distinct.fill(True)
+        elif verb in ("batch", "difference") and self._distinct.size:
+            self._distinct[sample.indices if isinstance(sample, Sample) else sample] = True
 
     @property
     def distinct_components(self) -> int:
         """Number of distinct components queried; 0 if n exceeds ten million."""
         size = self.charged[FO] > 0 and self._distinct.size
         return int(self._distinct.size if size else self._distinct.sum())
-
-    def _query_hook(self, verb: str, arguments: tuple[Any, ...]) -> None:
-        if verb == "table":
-            self._distinct.fill(True)
-        elif verb in ("batch", "difference") and self._distinct.size:
-            sample = arguments[0]
-            self._distinct[sample.indices if isinstance(sample, Sample) else sample] = True
 
 
 class TalliedProblem(OverriddenOracles):

@@ -121,7 +121,7 @@ class Transcript:
         self.pattern: Pattern | None = getattr(self.problem.start(), "pattern", None)
         self.start: Floats = copy_dense(self.problem.start())
         self.max_point_entry = max(float(np.abs(self.start).max()), 1e-300)
-        self.spent = [0] * len(COUNTED)
+        self.charged = [0] * len(COUNTED)
         self._inner = 0
 
     def add_query(self, verb: str, arguments: tuple[Any, ...], answer: Any) -> None:
@@ -148,7 +148,7 @@ class Transcript:
         points = tuple(self._copy_dense(x) for x in arguments)
         size = 0 if indices is None else len(indices)
         for kind, amount in CALL_COSTS[verb](self.problem.n, size):
-            self.spent[kind] += amount
+            self.charged[kind] += amount
         step, number = len(self.states), len(self.queries)
         self.queries.append(
             RecordedQuery(verb, points, indices, base, direction, length, answer, step, number)
@@ -169,6 +169,14 @@ class Transcript:
                 self.max_gradient_entry, float(np.abs(copied.estimate).max())
             )
         self.states.append(copied)
+
+    @property
+    def distinct_components(self) -> int:
+        """Number of distinct components that were queried."""
+        if any(query.kind in ("gradient", "table") for query in self.queries):
+            return self.problem.n or 0
+        indices = [query.indices for query in self.queries if query.indices is not None]
+        return len(np.unique(np.concatenate(indices))) if indices else 0
 
     def _copy_dense(self, x: Any) -> Any:
         return copy_dense(x, self.pattern)
@@ -201,7 +209,7 @@ def record_run(
         observe = partial(ObservedBackend, listener=transcript.add_query)
         run = steps(problem, algorithm, seed=seed, wrap=observe)
         for state in run.states:
-            _check_counts(run.ledger.counts_array, transcript.spent)
+            _check_counts(run.ledger.counts_array, transcript.charged)
             if not isinstance(state, State):
                 raise TypeError(f"the method yields a {type(state).__name__}, not a State")
             if not run.form.is_point(state.x):
@@ -212,7 +220,7 @@ def record_run(
             if len(transcript.states) == max_steps:
                 transcript.is_complete = False
                 return transcript
-        _check_counts(run.ledger.counts_array, transcript.spent)
+        _check_counts(run.ledger.counts_array, transcript.charged)
     except KeyboardInterrupt:
         raise
     except BaseException as error:

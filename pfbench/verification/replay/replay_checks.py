@@ -307,9 +307,7 @@ class Comparison:
             If the method raises, does not end, or queries outside the ledger.
         """
         transcript = case.record(algorithm, seed=seed, subject=self.trial.subject)
-        self.trial.coverage.add_run(
-            transcript.problem, len(transcript.states), _RecordedOracleCounts(transcript)
-        )
+        self.trial.coverage.add_run(transcript.problem, len(transcript.states), transcript)
         error, how_to_repeat = transcript.error, f"(repeat: {self.trial.command})"
         location = f"{case}: iteration {len(transcript.states)}"
         if error is None:
@@ -449,15 +447,4 @@ def _describe_case_for_hand_check(case: ReplayCase, outcome: ReplayOutcome) -> s
 
 
 def _count_calls(transcript: Transcript) -> Mapping[str, float]:
-    return dict(zip(COUNTED, map(float, transcript.spent), strict=True))
-
-
-class _RecordedOracleCounts:
-    """Oracle counts of a recorded run, and the number of distinct components it queried."""
-
-    def __init__(self, transcript: Transcript) -> None:
-        full = any(query.kind in ("gradient", "table") for query in transcript.queries)
-        indices = [query.indices for query in transcript.queries if query.indices is not None]
-        some = len(np.unique(np.concatenate(indices))) if indices else 0
-        self.distinct_components = transcript.problem.n if full else some
-        self.charged = transcript.spent
+    return dict(zip(COUNTED, map(float, transcript.charged), strict=True))

@@ -57,4 +57,4 @@ def _observe_run(case: ReplayCase, algorithm: Any) -> RunOutcome:
     parts = [part for state in transcript.states for part in state]
     words = (repr(type(transcript.error)), "".join("-" if part is None else "x" for part in parts))
     numbers = [np.ravel(part) for part in parts if part is not None]
-    return RunOutcome(words, np.concatenate([*numbers, transcript.spent], dtype=np.float64))
+    return RunOutcome(words, np.concatenate([*numbers, transcript.charged], dtype=np.float64))

@@ -160,21 +160,14 @@ def iterate_claim_worst_cases(
         not isinstance(check, Bound)
         or check.quantity not in MEASURES
         or check.statistic not in _OVER
+        or check.constants is not None
+        or not len(check.settings) == len(check.bounds_by_label) == 1
     ):
         raise InputError(
-            f"the claim {claim.name} has no computed worst case: the claim must bound the "
-            f"{' or '.join(OVER)} value of one of {', '.join(MEASURES)}."
-        )
-    if len(check.settings) > 1 or len(check.bounds_by_label) > 1:
-        raise InputError(
-            f"the claim {claim.name} states several bounds: name a claim with a single bound."
+            f"the claim {claim.name} has no computed worst case: it must state one bound, without "
+            f"constants=, of the {' or '.join(OVER)} value of one of {', '.join(MEASURES)}."
         )
     ((_, setting),), ((_, upper),) = check.settings.items(), check.bounds_by_label.items()
-    if setting.constants is not None:
-        raise InputError(
-            f"the constants of the claim {claim.name} are a function of a problem, but a worst "
-            "case has no problem before it is computed: leave out constants=."
-        )
     own = claim_method(claim)
     report = {"measure": check.quantity, "over": _OVER[check.statistic]} | dict(overrides)
     for N in range(1 + check.first, (FULL if full else QUICK) + 1):
