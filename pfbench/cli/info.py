@@ -245,7 +245,7 @@ def _describe_data_set(selector: Selector, item: CatalogueItem) -> Record:
     from pfbench.problems.data.management import status
 
     record, state = data_set(item.name), status(item.name)
-    put = f", or store its file as {file_paths(record, cache_folder())[0]}" if record.file else ""
+    put = record.file and f", or store its file as {file_paths(record.file, cache_folder())[0]}"
     fetch = f"run `pfbench data fetch {item.name}`{put}" if state.state == "absent" else None
     return {
         "url": state.url,

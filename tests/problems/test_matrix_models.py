@@ -207,7 +207,7 @@ def five_classes(monkeypatch):
     rows = rng.standard_normal((64, 4)) * (1.0, 1e3, 1e-3, 0.0) + (0.0, 5.0, 1.0, 7.0)
     rows[:, 0] = np.arange(64.0)
     features = scipy.sparse.csr_array(rows)
-    data = ClassificationData("made up", features, labels, 5, "", verified=False)
+    data = ClassificationData("made up", features, labels, 5, "")
     monkeypatch.setattr(class_data, "load_multiclass", lambda name: data)
     return rows, labels
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.errors import DataError, InputError
+from pfbench.base.errors import DataError
 from pfbench.problems.data.catalogue import DataFile, DataSet
 
 VARIABLE = "PFBENCH_DATA"
@@ -48,32 +48,16 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("pfbench"))
 
 
-def get_file_record_or_raise(record: DataSet) -> DataFile:
-    """Return the `file` of a data set's record; raise for a set that comes with scikit-learn.
-
-    Raises
-    ------
-    InputError
-        If the set comes with scikit-learn.
-    """
-    if record.file is None:
-        raise InputError(
-            f"the data set {record.name} comes with scikit-learn: there is no file to download."
-        )
-    return record.file
-
-
-def file_paths(record: DataSet, folder: Path) -> tuple[Path, ...]:
+def file_paths(file: DataFile, folder: Path) -> tuple[Path, ...]:
     """Return the possible paths of a data set's file, in the order in which they are tried.
 
     The order is: the downloaded file, the unpacked file, the ``.bz2`` and the ``.gz`` version.
     """
-    file = get_file_record_or_raise(record)
     names = (file.filename, file.member, f"{file.member}.bz2", f"{file.member}.gz")
     return tuple(folder / file.folder / name for name in dict.fromkeys(names))
 
 
-def find_file(record: DataSet, folder: Path) -> Path | None:
+def find_file(record: DataSet, folder: Path | None = None) -> Path | None:
     """Return the path of a data set's file in a cache folder, or None if there is no file.
 
     Raises
@@ -81,8 +65,11 @@ def find_file(record: DataSet, folder: Path) -> Path | None:
     DataError
         If the folder may not be searched.
     """
+    if record.file is None:
+        return None
+    folder = cache_folder() if folder is None else folder
     try:
-        return next((path for path in file_paths(record, folder) if path.is_file()), None)
+        return next((path for path in file_paths(record.file, folder) if path.is_file()), None)
     except PermissionError as error:
         raise DataError(f"the data folder {folder} cannot be read ({error.strerror}).") from error
 
@@ -143,18 +130,16 @@ class _PoochProgress:
 
 
 def download(
-    url: str, path: Path, *, name: str, progress: Progress | None = None, retries: int = 3
-) -> None:
-    """Download a file to `path`.
+    file: DataFile, folder: Path, *, progress: Progress | None = None, retries: int = 3
+) -> Path:
+    """Download a data set's file into a folder, and return its path.
 
     Parameters
     ----------
-    url
-        Address of the file.
-    path
-        Path of the file, written once it is complete; its folder must exist.
-    name
-        The data set's name, for messages.
+    file
+        The file, with its address.
+    folder
+        The folder, which must exist.
     progress
         Called after each received piece.
     retries
@@ -163,12 +148,13 @@ def download(
     Raises
     ------
     DataError
-        If the server has no such file, cannot be reached or breaks off, if the file cannot be
-        written, or pooch is not installed.
+        If pooch is not installed.
+    OSError
+        If the server has no such file, cannot be reached or breaks off, or the file cannot be
+        written.
     """
     try:
         import pooch
-        import requests
     except ModuleNotFoundError:
         raise DataError(f"downloading needs pooch, which is not installed: {EXTRA}.") from None
     pooch.get_logger().setLevel(logging.WARNING)
@@ -178,20 +164,10 @@ def download(
         timeout=_TIMEOUT,
     )
     home = pooch.create(
-        path=path.parent, base_url="", registry={path.name: None}, retry_if_failed=retries
+        path=folder,
+        base_url="",
+        registry={file.filename: None},
+        urls={file.filename: file.url},
+        retry_if_failed=retries,
     )
-    home.urls = {path.name: url}
-    path.unlink(missing_ok=True)
-    try:
-        home.fetch(path.name, downloader=downloader)
-    except requests.RequestException as error:
-        raise DataError(
-            f"the download of {name} from {url} failed ({error}): get the file by hand and put it "
-            f"into {path.parent}, or run `pfbench data fetch {name}` again later."
-        ) from error
-    except OSError as error:
-        raise DataError(
-            f"the download of {name} could not be written to {path.parent} "
-            f"({error.strerror or error}): make room or set PFBENCH_DATA to another folder, and "
-            f"run `pfbench data fetch {name}`."
-        ) from error
+    return Path(home.fetch(file.filename, downloader=downloader))

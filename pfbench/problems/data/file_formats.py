@@ -9,28 +9,32 @@ import bz2
 import csv
 import gzip
 import io
-import lzma
 import math
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import DataError
 from pfbench.problems.data.cache import EXTRA
 
 if TYPE_CHECKING:
     import pandas as pd
+    from scipy.sparse import csr_array
 
 
-PACKED = (".bz2", ".gz", ".xz", ".zip")
+_OPENERS: Mapping[str, Any] = MappingProxyType({".bz2": bz2.open, ".gz": gzip.open})
+"""Functions that open a compressed stream, by the suffix of a file."""
+
+PACKED = (*_OPENERS, ".zip")
 """Supported compression formats, by the suffix of a file."""
 
 RATINGS_MEMBERS = ("ratings.csv", "ratings.dat", "u.data")
@@ -48,16 +52,14 @@ class ContentError(Exception):
     """Exception for invalid content of a data file; the caller adds the name of the file."""
 
 
-class SparseRows(NamedTuple):
-    """Rows in compressed sparse row (CSR) format with one label for each row.
+class LabelledMatrix(NamedTuple):
+    """Sparse rows with one label for each row.
 
-    `indptr` is int64 (n + 1,); `indices` is int32 (nnz,), zero-based and sorted in each row;
-    `data` is float64 (nnz,). `labels` is float64 (n,), with the values in the file.
+    `features` is a float64 matrix (n, d) with sorted indices; `labels` is float64 (n,), with the
+    values in the file.
     """
 
-    indptr: Integers
-    indices: npt.NDArray[np.int32]
-    data: Floats
+    features: "csr_array[np.float64]"
     labels: Floats
 
 
@@ -73,20 +75,16 @@ class RatingTriples(NamedTuple):
 
 
 @contextmanager
-def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.BufferedReader]:
-    """Open a data file as a stream of its unpacked bytes.
+def open_unpacked(path: Path, members: Sequence[str]) -> Iterator[io.BufferedReader]:
+    """Open a data file as a stream of its unpacked bytes; its suffix tells the compression.
 
     Parameters
     ----------
     path
         The file.
-    form
-        File name whose suffix tells the compression: ``.bz2``, ``.gz``, ``.xz``, ``.zip``; any
-        other means none. `form` can differ from the name of `path`, because a download is checked
-        before it gets its name.
     members
         Names of the wanted file inside a zip, in any folder. The first one found is taken; it may
-        itself be compressed as ``.gz``, ``.bz2`` or ``.xz``.
+        itself be compressed.
 
     Raises
     ------
@@ -94,48 +92,38 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.
         If the file cannot be read, is damaged or truncated, or lacks the member. Some damage is
         found only while the stream is read.
     """
-    suffix = PurePosixPath(form).suffix
     try:
         with ExitStack() as stack:
             stream: IO[bytes]
+            suffix = path.suffix
             if suffix == ".zip":
                 archive = stack.enter_context(zipfile.ZipFile(path))
                 member = _find_first_member(archive, members)
-                stream = stack.enter_context(archive.open(member))
-                suffix = PurePosixPath(member).suffix
+                stream, suffix = archive.open(member), PurePosixPath(member).suffix
             else:
-                stream = stack.enter_context(path.open("rb"))
-            opened: Any = {".bz2": bz2.open, ".xz": lzma.open, ".gz": gzip.open}.get(suffix)
-            if opened is not None:
-                stream = stack.enter_context(opened(stream))
+                stream = path.open("rb")
+            stack.enter_context(stream)
+            if suffix in _OPENERS:
+                stream = stack.enter_context(_OPENERS[suffix](stream))
             yield io.BufferedReader(cast(io.RawIOBase, stream))
-    except (
-        EOFError,
-        lzma.LZMAError,
-        zlib.error,
-        zipfile.BadZipFile,
-        RuntimeError,
-        NotImplementedError,
-    ) as error:
-        raise ContentError(f"the file is damaged or truncated ({error})") from error
     except OSError as error:
         # A packed stream with the wrong first bytes is an OSError without an error number.
-        if error.errno is None:
-            raise ContentError(f"the file is damaged or truncated ({error})") from error
-        raise ContentError(f"the file cannot be read ({error.strerror})") from error
+        fault = "is damaged or truncated" if error.errno is None else "cannot be read"
+        raise ContentError(f"the file {fault} ({error.strerror or error})") from error
+    except (EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
+        raise ContentError(f"the file is damaged or truncated ({error})") from error
 
 
 def _find_first_member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
     """Return the full name of the first of `members` that is in the archive."""
     present = {PurePosixPath(name).name: name for name in archive.namelist()}
-    for member in members:
-        for packed in ("", ".gz", ".bz2", ".xz"):
-            if member + packed in present:
-                return present[member + packed]
+    for name in (member + packed for member in members for packed in ("", *_OPENERS)):
+        if name in present:
+            return present[name]
     raise ContentError(f"the archive holds no {' or '.join(members)}")
 
 
-def parse_svmlight(stream: IO[bytes], features: int) -> SparseRows:
+def parse_svmlight(stream: IO[bytes], features: int) -> LabelledMatrix:
     """Parse LIBSVM text, ``label index:value index:value ...`` with one-based indices.
 
     Raises
@@ -145,6 +133,8 @@ def parse_svmlight(stream: IO[bytes], features: int) -> SparseRows:
     DataError
         If scikit-learn is not installed.
     """
+    from scipy.sparse import csr_array, safely_cast_index_arrays
+
     try:
         from sklearn.datasets import load_svmlight_file
     except ModuleNotFoundError:
@@ -153,14 +143,15 @@ def parse_svmlight(stream: IO[bytes], features: int) -> SparseRows:
         ) from None
     try:
         matrix, labels = load_svmlight_file(stream, n_features=features, zero_based=False)
+        locations = safely_cast_index_arrays(matrix, np.int32)
     except (ValueError, OverflowError) as error:
         raise ContentError(
             f"the file is not LIBSVM text with {features} features ({error})"
         ) from error
-    return _check_finite_rows(matrix.indptr, matrix.indices, matrix.data, labels)
+    return _check_finite_rows(csr_array((matrix.data, *locations), shape=matrix.shape), labels)
 
 
-def parse_table(stream: IO[bytes], features: int, separator: str) -> SparseRows:
+def parse_table(stream: IO[bytes], features: int, separator: str) -> LabelledMatrix:
     """Parse a text table whose last column is the class and whose other columns are features.
 
     Raises
@@ -168,35 +159,27 @@ def parse_table(stream: IO[bytes], features: int, separator: str) -> SparseRows:
     ContentError
         If a line has another number of fields, or a field is not a finite number.
     """
-    parts = []
+    from scipy.sparse import csr_array, vstack
+
+    blocks, labels = [], []
     for frame in _read_frames(stream, separator, dtype=np.float64):
         table = frame.to_numpy()
         if table.shape[1] != features + 1:
             raise ContentError(f"the file has {table.shape[1]} columns instead of {features + 1}")
-        retained = table[:, :-1] != 0.0
-        parts.append(
-            (
-                retained.sum(axis=1),
-                np.nonzero(retained)[1].astype(np.int32),
-                table[:, :-1][retained],
-                table[:, -1].copy(),
-            )
-        )
-    counts, indices, data, labels = map(np.concatenate, zip(*parts, strict=True))
-    return _check_finite_rows(np.append(0, np.cumsum(counts)), indices, data, labels)
+        blocks.append(csr_array(table[:, :-1]))
+        labels.append(table[:, -1])
+    return _check_finite_rows(vstack(blocks, format="csr"), np.concatenate(labels))
 
 
-def _check_finite_rows(indptr: Any, indices: Any, data: Any, labels: Any) -> SparseRows:
-    """Convert sparse rows to their stored types; raise if they are empty or not finite."""
+def _check_finite_rows(matrix: Any, labels: Floats) -> LabelledMatrix:
+    """Return rows with their labels; raise if there are none, or a number is not finite."""
     if not labels.size:
         raise ContentError("the file is empty")
-    wrong = np.flatnonzero(~np.isfinite(data))
-    row = int(np.searchsorted(indptr, wrong[0], side="right")) if wrong.size else 0
-    unlabelled = np.flatnonzero(~np.isfinite(labels))
-    if wrong.size or unlabelled.size:
-        row = row or int(unlabelled[0]) + 1
-        raise ContentError(f"row {row} holds a number that is not finite")
-    return SparseRows(indptr.astype(np.int64), indices.astype(np.int32), data, labels)
+    with np.errstate(invalid="ignore"):
+        wrong = np.flatnonzero(np.isnan((0.0 * matrix).sum(axis=1) + 0.0 * labels))
+    if wrong.size:
+        raise ContentError(f"row {wrong[0] + 1} holds a number that is not finite")
+    return LabelledMatrix(matrix, labels)
 
 
 def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
@@ -289,32 +272,30 @@ def _read_frames(stream: IO[bytes], separator: str, **options: Any) -> "Iterator
         raise ContentError(f"the file is not a table of numbers ({str(error).strip()})") from error
 
 
-DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
-"""Number of images of each digit, 0 to 9."""
-
-
-def digits() -> tuple[Floats, Floats]:
+def digits() -> LabelledMatrix:
     """Return scikit-learn's digit images, one in each row, and their labels 0 to 9."""
     table = _read_sklearn_table("digits", "digits.csv.gz")
-    return np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
+    return _store_all_entries(table[:, :-1], table[:, -1])
 
 
-def breast_cancer() -> SparseRows:
+def breast_cancer() -> LabelledMatrix:
     """Return scikit-learn's breast-cancer data: standardised features and +1/-1 labels."""
     table = _read_sklearn_table("breast-cancer", "breast_cancer.csv", header_lines=1)
     values = np.ascontiguousarray(table[:, :-1])
     for column in values.T:
         column -= math.fsum(column) / column.size
         column /= math.sqrt(math.fsum(column * column) / column.size)
-    return as_sparse_rows(values, np.where(table[:, -1] == 1, 1.0, -1.0))
+    return _store_all_entries(values, np.where(table[:, -1] == 1, 1.0, -1.0))
 
 
-def as_sparse_rows(matrix: Floats, labels: Floats) -> SparseRows:
-    """Convert a dense matrix to sparse rows that store every entry, zeros included."""
+def _store_all_entries(matrix: Floats, labels: Floats) -> LabelledMatrix:
+    """Return the rows of a dense matrix as sparse rows that store every entry, zeros included."""
+    from scipy.sparse import csr_array
+
     n, d = matrix.shape
-    indptr = np.arange(0, n * d + 1, d, dtype=np.int64)
     indices = np.tile(np.arange(d, dtype=np.int32), n)
-    return SparseRows(indptr, indices, matrix.ravel(), labels)
+    indptr = np.arange(0, n * d + 1, d, dtype=np.int32)
+    return LabelledMatrix(csr_array((matrix.ravel(), indices, indptr), shape=(n, d)), labels.copy())
 
 
 def _read_sklearn_table(name: str, file: str, header_lines: int = 0) -> Floats:

@@ -1,18 +1,17 @@
 """Implementation of ``pfbench data list``, ``fetch`` and ``check``."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 from pfbench.base.errors import DataError
-from pfbench.base.files import check_writable
 from pfbench.problems.data import cache, loading
-from pfbench.problems.data.cache import Progress, arrays_digest, download
+from pfbench.problems.data.cache import Progress, download
 from pfbench.problems.data.catalogue import DATA_SETS, DataSet, data_set
 from pfbench.problems.data.file_formats import ContentError
-
-Loaded = loading.ClassificationData | loading.RatingsData
 
 
 @dataclass(frozen=True)
@@ -71,20 +70,21 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
         If the cache folder cannot be searched.
     """
     record = data_set(name)
-    if record.file is None:
-        return DataSetStatus(
-            record.name, record.summary, "embedded", *_verification_method(record, None)
-        )
-    folder = cache.cache_folder() if folder is None else folder
-    path = cache.find_file(record, folder)
+    file, path = record.file, cache.find_file(record, folder)
+    method = "shape and counts"
+    if record.sha256_arrays is not None:
+        method = "sha256 of the arrays"
+    elif file and file.sha256_archive and (path is None or path.name == file.filename):
+        method = "sha256 of the home's archive"
     return DataSetStatus(
         record.name,
         record.summary,
-        "absent" if path is None else "cached",
-        *_verification_method(record, path),
+        "embedded" if file is None else "absent" if path is None else "cached",
+        verified=method.startswith("sha256"),
+        method=method,
         path=path,
         size=None if path is None else path.stat().st_size,
-        url=record.file.url,
+        url=None if file is None else file.url,
     )
 
 
@@ -109,8 +109,8 @@ def load_and_check(name: str | DataSet, *, folder: Path | None = None) -> DataSe
         If its file is not in the cache, is damaged or truncated, or is not that of the set.
     """
     record = data_set(name)
-    digest, verified = _load(record, folder)
-    return replace(status(record, folder=folder), digest=digest, verified=verified)
+    digest = loading.load(record, folder).digest
+    return replace(status(record, folder=folder), digest=digest)
 
 
 def fetch(
@@ -122,8 +122,7 @@ def fetch(
 ) -> DataSetStatus:
     """Download a data set into the cache, unless the cache has an intact file of it.
 
-    The download is checked before it gets its final name. An existing invalid file is renamed to
-    end in ``.damaged``.
+    The download is checked before it gets its final place, where it replaces an invalid file.
 
     Parameters
     ----------
@@ -149,76 +148,27 @@ def fetch(
         If the folder is not writable, the download fails, or the result is not the set.
     """
     record = data_set(name)
-    if record.file is None:
+    file = record.file
+    if file is None:
         return load_and_check(record)
-    folder = cache.cache_folder() if folder is None else folder
-    damaged = None
-    if cache.find_file(record, folder) is not None:
-        try:
-            return load_and_check(record, folder=folder)
-        except DataError:
-            damaged = cache.find_file(record, folder)
-    file = cache.get_file_record_or_raise(record)
-    home = folder / file.folder
-    check_writable(
-        home,
-        f"the data folder {home}",
-        folder=True,
-        remedy=f"set {cache.VARIABLE} to another",
-        error=DataError,
-    )
-    home.mkdir(parents=True, exist_ok=True)
-    path = home / file.filename
-    part = path.with_name(f"{path.name}.part")
-    download(file.url, part, name=record.name, progress=progress, retries=retries)
+    with suppress(DataError):  # absent or damaged
+        return load_and_check(record, folder=folder)
+    home = (cache.cache_folder() if folder is None else folder) / file.folder
     try:
-        loaded = _load_file(record, part, file.filename)
+        home.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=home) as temporary:
+            path = download(file, Path(temporary), progress=progress, retries=retries)
+            digest = loading.read_file(record, path).digest
+            path.replace(home / file.filename)
     except ContentError as fault:
-        part.unlink()
         raise DataError(
             f"the file that {file.url} sent is not the data set {record.name} ({fault}) and was "
             f"discarded: try again, or get the file by hand and put it into {home}."
         ) from fault
-    try:
-        if damaged is not None:
-            damaged.replace(damaged.with_name(f"{damaged.name}.damaged"))
-        part.replace(path)
     except OSError as error:
         raise DataError(
-            f"the download of {record.name} could not be put into {home} "
-            f"({error.strerror}): run `pfbench data fetch {record.name}` again."
+            f"the download of {record.name} from {file.url} to {home} failed ({error}): get the "
+            f"file by hand and put it there, or run `pfbench data fetch {record.name}` again, with "
+            f"another folder as {cache.VARIABLE} if this one is not writable."
         ) from error
-    return replace(status(record, folder=folder), digest=loaded.digest, verified=loaded.verified)
-
-
-def _load_file(record: DataSet, path: Path, form: str) -> Loaded:
-    """Read and validate a data set's file with the loader for its task."""
-    if record.task == "ratings":
-        return loading.load_ratings_file(record, path, form)
-    return loading.load_classification_file(record, path, form)
-
-
-def _load(record: DataSet, folder: Path | None) -> tuple[str, bool]:
-    """Load a data set; return the digest of its arrays and whether a recorded checksum matched."""
-    if record.task == "matrix":
-        return arrays_digest(loading.load_digits_matrix()), True
-    if record.task == "ratings":
-        ratings: Loaded = loading.load_ratings(record, folder=folder)
-    else:
-        ratings = loading.load_classification(record, folder=folder)
-    return ratings.digest, ratings.verified
-
-
-def _verification_method(record: DataSet, path: Path | None) -> tuple[bool, str]:
-    """Return whether a recorded checksum verifies a file, and how it is verified, as text.
-
-    If there is no file yet, the result is for a future download.
-    """
-    file = record.file
-    if record.sha256_arrays is not None:
-        return True, "sha256 of the arrays"
-    if file is None or file.sha256_archive is None:
-        return False, "shape and counts"
-    if path is None or path.name == file.filename:
-        return True, "sha256 of the home's archive"
-    return False, "shape and counts"
+    return replace(status(record, folder=folder), digest=digest)

@@ -161,9 +161,7 @@ def test_a_break_by_the_user_leaves_nothing(server, tmp_path):
 def test_a_server_that_is_not_there_is_named(tmp_path):
     with serving(Server()) as gone:
         record = gone.toy()
-    with pytest.raises(
-        DataError, match=r"the download of toy from .* failed .* put it into .*/toy"
-    ):
+    with pytest.raises(DataError, match=r"the download of toy from .*/toy failed .* put it there"):
         fetch(record, folder=tmp_path, retries=0)
 
 
@@ -196,7 +194,7 @@ def test_a_wrong_sum_of_the_archive_is_refused(server, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["toy", "toy.bz2"])
-def test_a_damaged_file_is_replaced_and_kept_beside(server, tmp_path, name):
+def test_a_damaged_file_is_replaced(server, tmp_path, name):
     path = tmp_path / "toy" / name
     path.parent.mkdir()
     path.write_bytes(b"damaged")
@@ -204,7 +202,6 @@ def test_a_damaged_file_is_replaced_and_kept_beside(server, tmp_path, name):
     with pytest.raises(DataError, match="is not the data set toy"):
         load_and_check(record, folder=tmp_path)
     assert fetch(record, folder=tmp_path).verified
-    assert names(tmp_path) == sorted(["toy", f"{name}.damaged"])
     assert load_and_check(record, folder=tmp_path).verified
 
 
@@ -221,7 +218,7 @@ def test_a_damaged_file_stays_where_the_download_fails(server, tmp_path):
 def test_a_folder_that_is_not_writable_is_named_before_anything_is_asked(server, tmp_path):
     (tmp_path / "toy").touch()
     with pytest.raises(
-        DataError, match=r"toy cannot be written \(Not a directory\): set PFBENCH_DATA to another\."
+        DataError, match=r"toy failed \(.*exists.*PFBENCH_DATA if this one is not writable"
     ):
         fetch(server.toy(), folder=tmp_path)
     assert server.queries == 0
@@ -237,7 +234,7 @@ def test_a_read_only_cache_can_be_read_but_not_fetched_to(server, tmp_path):
     try:
         assert fetch(server.toy(), folder=tmp_path).verified
         other = server.toy(sha256_arrays="0" * 64)
-        with pytest.raises(DataError, match="cannot be written"):
+        with pytest.raises(DataError, match="is not writable"):
             fetch(other, folder=tmp_path)
     finally:
         folder.chmod(0o755)

@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import io
-import lzma
 import zipfile
 
 import numpy as np
@@ -41,27 +40,23 @@ def pack(folder, name, text, member="inner.txt"):
         path.write_bytes(bz2.compress(text))
     elif name.endswith(".gz"):
         path.write_bytes(gzip.compress(text))
-    elif name.endswith(".xz"):
-        path.write_bytes(lzma.compress(text))
     else:
         path.write_bytes(text)
     return path
 
 
 def read_all(path, members=("inner.txt",)):
-    with open_unpacked(path, path.name, members) as stream:
+    with open_unpacked(path, members) as stream:
         return stream.read()
 
 
-@pytest.mark.parametrize(
-    "name", [["a"], ["a.bz2"], ["a.gz"], ["a.xz"], ["a.zip"], ["a.zip", "inner.txt.gz"]]
-)
+@pytest.mark.parametrize("name", [["a"], ["a.bz2"], ["a.gz"], ["a.zip"], ["a.zip", "inner.txt.gz"]])
 def test_each_packed_form_is_read(tmp_path, name):
     path = pack(tmp_path, name[0], b"some text", *name[1:])
     assert read_all(path) == b"some text"
 
 
-@pytest.mark.parametrize("name", ["a.bz2", "a.gz", "a.xz", "a.zip"])
+@pytest.mark.parametrize("name", ["a.bz2", "a.gz", "a.zip"])
 def test_a_truncated_or_wrong_packed_file_is_refused(tmp_path, name):
     path = pack(tmp_path, name, np.random.default_rng(0).bytes(5000))
     whole = path.read_bytes()
@@ -92,11 +87,11 @@ def test_a_missing_file_is_refused(tmp_path):
 
 def test_svmlight_rows_are_read():
     rows = read_rows(b"+1 1:1 3:-2.5e-3 \n-1\n\n# all of it\n2 2:1 9:7 # why\r\n0 4:0")
-    assert rows.indptr.tolist() == [0, 2, 2, 4, 5]
-    assert rows.indices.tolist() == [0, 2, 1, 8, 3]
-    assert rows.data.tolist() == [1.0, -2.5e-3, 1.0, 7.0, 0.0]
+    assert rows.features.indptr.tolist() == [0, 2, 2, 4, 5]
+    assert rows.features.indices.tolist() == [0, 2, 1, 8, 3]
+    assert rows.features.data.tolist() == [1.0, -2.5e-3, 1.0, 7.0, 0.0]
     assert rows.labels.tolist() == [1.0, -1.0, 2.0, 0.0]
-    assert [a.dtype for a in rows] == [np.int64, np.int32, np.float64, np.float64]
+    assert [a.dtype for a in rows] == [np.float64, np.float64]
 
 
 @pytest.mark.parametrize(
@@ -125,8 +120,9 @@ def test_svmlight_reads_what_was_written(rows):
     result = read_rows(text)
     entries = [(i - 1, v) for _, row in rows for i, v in sorted(row.items())]
     assert result.labels.tolist() == [label for label, _ in rows]
-    assert np.diff(result.indptr).tolist() == [len(row) for _, row in rows]
-    assert list(zip(result.indices.tolist(), result.data.tolist(), strict=True)) == entries
+    matrix = result.features
+    assert np.diff(matrix.indptr).tolist() == [len(row) for _, row in rows]
+    assert list(zip(matrix.indices.tolist(), matrix.data.tolist(), strict=True)) == entries
 
 
 @pytest.mark.parametrize("read", [read_rows, read_table, read_ratings])
@@ -143,11 +139,11 @@ def test_an_empty_file_is_refused(read, text):
 def test_tables_are_read(separator):
     text = "1,0,7\n0,0,2\n-3,4,7".replace(",", separator).encode()
     rows = read_table(text, separator=separator)
-    assert rows.indptr.tolist() == [0, 1, 1, 3]
-    assert rows.indices.tolist() == [0, 0, 1]
-    assert rows.data.tolist() == [1.0, -3.0, 4.0]
+    assert rows.features.indptr.tolist() == [0, 1, 1, 3]
+    assert rows.features.indices.tolist() == [0, 0, 1]
+    assert rows.features.data.tolist() == [1.0, -3.0, 4.0]
     assert rows.labels.tolist() == [7.0, 2.0, 7.0]
-    assert [a.dtype for a in rows] == [np.int64, np.int32, np.float64, np.float64]
+    assert [a.dtype for a in rows] == [np.float64, np.float64]
 
 
 @given(
@@ -157,7 +153,7 @@ def test_tables_are_read(separator):
 def test_decimals_are_read_exactly(table, separator):
     text = "".join(separator.join([repr(a), repr(b), str(c)]) + "\n" for a, b, c in table)
     rows = read_table(text.encode(), separator=separator)
-    assert rows.data.tolist() == [v for row in table for v in row[:2] if v != 0.0]
+    assert rows.features.data.tolist() == [v for row in table for v in row[:2] if v != 0.0]
     assert rows.labels.tolist() == [row[2] for row in table]
 
 
