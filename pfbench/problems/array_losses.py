@@ -1,8 +1,8 @@
 """Losses on the arrays of another library, by the Python array API standard, on any device.
 
 Component i reads a matrix X through the data row a_i: z_i = X'a_i, or only the entry of z_i that
-belongs to the component's task. The component is f_i = phi_i(z_i). A loss computes phi, phi' and
-phi'' for many components at once.
+belongs to the component's task. The component is f_i = phi_i(z_i). A loss computes phi and phi' for
+many components at once.
 """
 
 from abc import ABC, abstractmethod
@@ -184,14 +184,6 @@ class ArrayLoss(ABC):
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
         """Return the derivatives of phi with respect to z for k components, shape (k, width)."""
 
-    @abstractmethod
-    def curvature_data(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the data with which `apply_class_curvatures` computes second derivatives at z."""
-
-    def apply_class_curvatures(self, curvatures: Any, u: Any) -> Any:
-        """Return phi''(z) u for k components, computed from `curvatures`, shape (k, width)."""
-        return curvatures * u
-
     def take(self, array: Any, numbers: slice | Integers) -> Any:
         """Return the rows (or entries) of `array` that have the given component numbers."""
         if isinstance(numbers, slice):
@@ -258,11 +250,6 @@ class SigmoidLoss(ArrayLoss):
         c, s = self._sigmoid(z, part)
         return 2.0 * c * s * s * (1.0 - s)
 
-    def curvature_data(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the second derivatives phi''(z) of k components, shape (k, 1)."""
-        _, s = self._sigmoid(z, part)
-        return 2.0 * s * s * (1.0 - s) * (2.0 - 3.0 * s)
-
 
 class SoftmaxLoss(ArrayLoss):
     """Softmax loss log sum_c exp(z_c) - z_y of a row with label y and class scores z."""
@@ -287,17 +274,8 @@ class SoftmaxLoss(ArrayLoss):
 
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
         """Return the loss gradients of k components: softmax(z) minus the label's unit vector."""
-        return self.curvature_data(z, part) - self._one_hot(part)
-
-    def curvature_data(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the class probabilities p = softmax(z) of k components, shape (k, classes)."""
         p = self.xp.exp(z - self.xp.max(z, axis=1, keepdims=True))
-        return p / self.xp.sum(p, axis=1, keepdims=True)
-
-    def apply_class_curvatures(self, curvatures: Any, u: Any) -> Any:
-        """Return each component's loss Hessian, diag(p) - pp' with p = `curvatures`, times u."""
-        bent = curvatures * u
-        return bent - curvatures * self.xp.sum(bent, axis=1, keepdims=True)
+        return p / self.xp.sum(p, axis=1, keepdims=True) - self._one_hot(part)
 
 
 class SquareLoss(ArrayLoss):
@@ -318,10 +296,6 @@ class SquareLoss(ArrayLoss):
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
         """Return the derivatives z - y of k components, shape (k, 1)."""
         return z - self.take(self._targets, part.components)
-
-    def curvature_data(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the second derivatives of k losses, which are all 1, shape (k, 1)."""
-        return self.xp.ones_like(z)
 
 
 def make_array_loss(library: ArrayLibrary, problem: Dense) -> ArrayLoss:

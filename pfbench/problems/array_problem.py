@@ -2,10 +2,9 @@
 
 The data stay on the library's device, such as a GPU. Points and gradients are converted to and
 from NumPy arrays, so algorithms, counts and measures do not change. Results differ in the order of
-summation.
+summation. Hessians and SAGA tables are those of the compiled loops.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.parameters import DelegatedAttribute
 from pfbench.base.protocols import Backend, Table
-from pfbench.base.sample import Indices, weight_indices
+from pfbench.base.sample import Indices
 from pfbench.problems.array_losses import (
     ArrayLibrary,
     ArrayLoss,
@@ -35,9 +34,6 @@ from pfbench.problems.matrix_models import MatrixProblem
 from pfbench.problems.wrapper import ProblemWrapper
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.nuclear import NuclearBall
-
-Reads = Callable[[Any, ComponentBlock], Any]
-"""Function of z and a block of components that returns numbers, shape (k, width)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,45 +136,12 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return self.library.as_numpy(xp.concat(columns, axis=1)).reshape(self.shape)
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return the component Hessians at s, stored as second derivatives of the losses.
-
-        They take 8 n width bytes of host memory.
-        """
-        loss, curvatures = self.loss, self.apply_to_component_products(s, self.loss.curvature_data)
-
-        def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
-            recorded = self.as_component_matrix(u)
-
-            def apply_to_block(rows: Any, part: ComponentBlock) -> Any:
-                floats = loss.library.as_floats(curvatures[part.components])
-                return loss.apply_class_curvatures(floats, rows @ recorded[:, part.columns])
-
-            g = self.mean_gradient(sample, apply_to_block)
-            return g - loss.ridge * u if loss.ridge else g
-
-        return ComponentHessiansAtPoint(apply_hessian)
+        """Return the component Hessians at s, which the compiled loops of `inner` multiply."""
+        return self.inner.hessian(s)
 
     def table(self, x: Floats) -> Table:
-        """Return a SAGA table of the component gradients at x, stored in host memory.
-
-        For li2019's loss (8), it is the table of the problem `inner`.
-        """
-        return self.inner.table(x) if self.loss.ridge else HostSagaTable(self, x)
-
-    def apply_to_component_products(self, x: Floats, function: Reads) -> Floats:
-        """Apply `function(z, block)` to the products z of all data rows with x, block by block.
-
-        Parameters
-        ----------
-        function
-            Called with z and a block; returns shape (k, width).
-        """
-        loss, point = self.loss, self.as_component_matrix(x)
-        numpies = np.empty((self.n, loss.width))
-        for part in loss.iterate_component_blocks(None, None):
-            z = loss.take(loss.rows, part.components) @ point[:, part.columns]
-            numpies[part.components] = self.library.as_numpy(function(z, part))
-        return numpies
+        """Return the SAGA table of `inner`, which is in host memory."""
+        return self.inner.table(x)
 
     def open(self, rng: np.random.Generator) -> Backend:
         """Return the oracles of one run: this problem or, over a nuclear-norm ball, a new backend.
@@ -189,42 +152,3 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
             return self
         minimiser = self.set.make_warm_lmo(rng, self.tolerance)
         return BackendWithStatefulLmo(self, lambda g: minimiser.lo(ArrayOperator(self.library, g)))
-
-
-class HostSagaTable:
-    """SAGA table of the loss derivatives of all rows, in host memory.
-
-    It takes 8 n width bytes.
-    """
-
-    def __init__(self, problem: ArrayProblem, x: Floats) -> None:
-        self._problem, self._loss = problem, problem.loss
-        self._slopes = problem.apply_to_component_products(x, problem.loss.slopes)
-        self.mean = problem.mean_gradient(None, lambda rows, part: self._read_slopes(part))
-
-    def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean over the sample of (grad f_i(x) - stored gradient of f_i)."""
-        point = self._problem.as_component_matrix(x)
-
-        def difference_of_block(rows: Any, part: ComponentBlock) -> Any:
-            return self._loss.slopes(rows @ point[:, part.columns], part) - self._read_slopes(part)
-
-        return self._problem.mean_gradient(sample, difference_of_block)
-
-    def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i."""
-        change, distinct = self.difference(sample, x), np.unique(weight_indices(sample)[0])
-        share = distinct.size / self._problem.n
-        self.mean = self.mean + share * self.difference(distinct, x)
-        point = self._problem.as_component_matrix(x)
-
-        def slopes_of_block(rows: Any, part: ComponentBlock) -> Any:
-            slopes = self._loss.slopes(rows @ point[:, part.columns], part)
-            self._slopes[part.components] = self._loss.library.as_numpy(slopes)
-            return slopes
-
-        self._problem.mean_gradient(distinct, slopes_of_block)
-        return change
-
-    def _read_slopes(self, part: ComponentBlock) -> Any:
-        return self._loss.library.as_floats(self._slopes[part.components])
