@@ -20,7 +20,13 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.constants import Constants
 from pfbench.base.sample import Draws
 from pfbench.base.state import Point
-from pfbench.checking.findings import CheckSkipped, TimeLimit, format_brief, skip_unless_offered
+from pfbench.checking.findings import (
+    CheckFailed,
+    CheckSkipped,
+    TimeLimit,
+    format_brief,
+    skip_unless_offered,
+)
 from pfbench.checking.lines import (
     LineSegment,
     ProblemChecks,
@@ -100,11 +106,10 @@ class ConstantSearch(ProblemChecks):
         if excess > 1e-12 * max(1.0, abs(value)):
             derivation = self.constants.derivations.get(name, "")
             from_where = f" ({derivation})" if derivation else ""
-            self.fail(
+            raise CheckFailed(
                 f"{meaning} must not exceed {name} = {format_brief(value)}{from_where}",
                 format_brief(witness.value),
                 witness.arguments,
-                "constants",
             )
         share = f", {witness.value / value:.3g} of it" if value > 0.0 else ""
         n: Any = self._component_count
@@ -120,11 +125,10 @@ class ConstantSearch(ProblemChecks):
         witness = _select_largest(self.lower_curvatures())
         allowed = 1e-9 * max(1.0, abs(value_as_float(problem, problem.start())))
         if witness.value > allowed:
-            self.fail(
+            raise CheckFailed(
                 "f(y) must be >= f(x) + <gradient(x), y - x>, as `properties` say that f is convex",
                 f"f(y) is less, by {format_brief(0.5 * witness.value)} |y - x|^2",
                 witness.arguments,
-                "properties gradient",
             )
         return "f lies nowhere below a tangent"
 
@@ -185,12 +189,11 @@ class ConstantSearch(ProblemChecks):
                 largest[k] = max(largest[k], witness.value)
                 if not largest[k] <= statement[k] * (1.0 + _SLACK):
                     brief, (_, meaning) = format_brief(float(statement[k])), SEARCHES["L_max"]
-                    self.fail(
+                    raise CheckFailed(
                         f"{meaning} must not exceed {brief}, the smoothness stated for component i "
                         f"= {int(indices[0])}",
                         format_brief(float(largest[k])),
                         witness.arguments,
-                        "component_smoothness",
                     )
         yield Witness(self._mean_or_lower_limit(largest), pair)
 

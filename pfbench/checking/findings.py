@@ -37,7 +37,7 @@ class CheckFailed(Exception):
     arguments
         Arguments that show the violation: arrays, points or numbers by name.
     location
-        The methods at fault, as `locate_method` returns them.
+        The methods at fault, as `locate_methods` returns them; empty for those of the check.
     """
 
     def __init__(
@@ -278,15 +278,6 @@ class TimeLimit:
             if k and self.is_over:
                 return
             yield k
-
-
-def locate_method(source: Any, *names: str) -> str:
-    """Return FILE:LINE and the name of the first method in `names` that is written in Python.
-
-    Return "" if there is none.
-    """
-    codes = (_find_code(source, name) for name in names)
-    return next((_format_code(*labelled) for labelled in codes if labelled), "")
 
 
 def locate_methods(source: Any, *names: str) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from pfbench.checking.findings import (
     CheckSkipped,
     TimeLimit,
     format_brief,
-    locate_method,
     locate_methods,
     skip_unless_offered,
 )
@@ -40,33 +39,28 @@ _RELATIVE = 1e-7
 Derivative = Callable[[Point], Gradient]
 
 
+def check_start(problem: Any) -> str:
+    """Check that `start` returns a point of the feasible set, as a new copy in each call."""
+    x, start = problem.start(), problem.start()
+    if not problem.set.contains(x):
+        raise CheckFailed("the start must be in the set", "it is outside", {"start": x})
+    if not isinstance(x, np.ndarray):
+        return "in the set"
+    copy = x.copy()
+    if not np.array_equal(x, start):
+        raise CheckFailed("all starts must be equal", "two starts differ", {"start": x})
+    x += 1.0
+    if not np.array_equal(problem.start(), copy):
+        raise CheckFailed(
+            "each call of start must return a new copy of the start point",
+            "a change of one start changes the next: return a copy",
+            {"start": copy},
+        )
+    return "in the set, a fresh copy each time"
+
+
 class ValueAndGradientChecks(ProblemChecks):
-    """Checks of the start, value, gradient, Hessian and further attributes of a problem."""
-
-    # --- start and values -------------------------------------------------------------------------
-
-    def check_start(self) -> str:
-        """Check that `start` returns a point of the feasible set, as a new copy in each call."""
-        problem = self.problem
-        x, start = problem.start(), problem.start()
-        points = locate_methods(problem, "start") + locate_methods(problem.set, "start")
-        if not problem.set.contains(x):
-            points += locate_methods(problem.set, "contains")
-            raise CheckFailed("the start must be in the set", "it is outside", {"start": x}, points)
-        if not isinstance(x, np.ndarray):
-            return "in the set"
-        copy = x.copy()
-        if not np.array_equal(x, start):
-            raise CheckFailed("all starts must be equal", "two starts differ", {"start": x}, points)
-        x += 1.0
-        if not np.array_equal(problem.start(), copy):
-            raise CheckFailed(
-                "each call of start must return a new copy of the start point",
-                "a change of one start changes the next: return a copy",
-                {"start": copy},
-                points,
-            )
-        return "in the set, a fresh copy each time"
+    """Checks of the value, gradient, Hessian and further attributes of a problem."""
 
     def check_pure(self) -> str:
         """Check that `value` and `gradient` depend on x alone, and do not change x in place.
@@ -80,32 +74,30 @@ class ValueAndGradientChecks(ProblemChecks):
         if not np.array_equal(before, point_entries(x)):
             verb = "gradient" if self._changes(problem.gradient) else "value"
             start = {"x": space.start()}
-            self.fail(f"{verb}(x) must not change x", f"{verb} changes x in place", start, verb)
+            raise CheckFailed(f"{verb}(x) must not change x", f"{verb} changes x in place", start)
         form = infer_format(problem.start(), problem.name)
         if not form.is_gradient(g):
             needed = f"gradient(x) must be {form.gradients_text}"
-            self.fail(needed, form.describe(g), {"x": x}, "gradient")
+            raise CheckFailed(needed, form.describe(g), {"x": x})
         if not math.isfinite(value):
-            self.fail("value(x) must be finite", f"{value}", {"x": x}, "value")
+            raise CheckFailed("value(x) must be finite", f"{value}", {"x": x})
         retained = np.array(g)
         other = problem.gradient(y)
         if not np.array_equal(retained, g) or np.shares_memory(other, g):
-            self.fail(
+            raise CheckFailed(
                 "each call of gradient must return a new array",
                 "the next call overwrites the gradient returned before",
                 {"x": x},
-                "gradient",
             )
         recomputed, repeated = value_as_float(problem, x), problem.gradient(x)
         if recomputed != value or not np.array_equal(repeated, retained):
             verb, deviation = "gradient", norm(repeated - retained)
             if recomputed != value:
                 verb, deviation = "value", abs(recomputed - value)
-            self.fail(
+            raise CheckFailed(
                 f"{verb}(x) must return the same result in each call",
                 f"the result differs after a call at another point, by {format_brief(deviation)}",
                 {"x": x, "the other point": y},
-                verb,
             )
         return "finite, repeatable, and nothing is changed in place"
 
@@ -126,7 +118,7 @@ class ValueAndGradientChecks(ProblemChecks):
             x = self.space.start() if k == 0 else self.space.random_member()
             line = self.space.random_line_anywhere(x)
             if math.isnan(value := value_as_float(self.problem, keep(x))):
-                self.fail("f must be finite", "nan", {"x": x}, "value")
+                raise CheckFailed("f must be finite", "nan", {"x": x})
             slope, expected, error, how = self._slopes(line)
             sharpest = how if how != "differences" else sharpest or how
             if not math.isfinite(expected) or error > 0.1 * max(abs(expected), abs(slope), 1e-300):
@@ -178,11 +170,10 @@ class ValueAndGradientChecks(ProblemChecks):
         else:
             point["y"] = line.y
         needed = format_brief(expected)
-        self.fail(
+        raise CheckFailed(
             f"<gradient(x), {u}> must be {needed}, the derivative of value at x along {u}",
             text,
             point,
-            "gradient value",
         )
 
     def _describe_worst_entry(self, x: Floats) -> str:
@@ -213,7 +204,6 @@ class ValueAndGradientChecks(ProblemChecks):
         for _ in TimeLimit(self.seconds_per_check).rounds(8):
             s = space.random_member()
             line, H = space.random_line_anywhere(s), problem.hessian(keep(s))
-            points = locate_methods(H, "product") + locate_methods(problem, "hessian")
             i = int(space.rng.integers(n))
             pairs: list[tuple[str, Any, Derivative]] = [
                 ("product(y, s)", H.product(line.y, keep(s)), problem.gradient)
@@ -221,7 +211,6 @@ class ValueAndGradientChecks(ProblemChecks):
             if "batch" not in problem.lacks:
                 item = np.array([i])
                 batch = H.batch(item, line.y, keep(s))
-                batch_where = locate_methods(H, "batch")
                 pairs.append((f"batch([{i}], y, s)", batch, partial(problem.batch, item)))
             for call, product, source in pairs:
                 path = restrict_to_line(source, line)
@@ -235,7 +224,6 @@ class ValueAndGradientChecks(ProblemChecks):
                         f"- s, whose norm is {format_brief(norm(expected))}",
                         f"an array of norm {format_brief(size)}, off by {format_brief(deviation)}",
                         {"s": s, "y": line.y},
-                        batch_where if call.startswith("batch") else points,
                     )
             looked += 1
             if "batch" in problem.lacks:
@@ -247,7 +235,6 @@ class ValueAndGradientChecks(ProblemChecks):
                 H.batch(S, line.y, keep(s)),
                 np.mean(singles, axis=0),
                 {"s": s, "S": S},
-                batch_where,
             )
         return f"products at {looked} points, against differences of gradients"
 
@@ -257,7 +244,6 @@ class ValueAndGradientChecks(ProblemChecks):
         """Check that the backend from `open` gives the same answers as the problem itself."""
         problem, space = self.problem, self.space
         backend = problem.open(np.random.default_rng(0))
-        points = locate_methods(problem, "open")
         if backend is problem:
             return "the problem is its own backend"
         x = space.random_member()
@@ -276,7 +262,7 @@ class ValueAndGradientChecks(ProblemChecks):
             copies = [keep(item) if item is x or item is y else item for item in call]
             result, right = getattr(backend, verb)(*copies), getattr(problem, verb)(*copies)
             statement = f"{verb} of open(rng) must answer like the problem"
-            check_equal(statement, np.asarray(result), np.asarray(right), {"x": x}, points)
+            check_equal(statement, np.asarray(result), np.asarray(right), {"x": x})
             verbs.append(verb)
         return f"it answers like the problem: {', '.join(verbs)}"
 
@@ -294,7 +280,6 @@ class ValueAndGradientChecks(ProblemChecks):
             )
         backend = problem.open(np.random.default_rng(0))
         tolerance = 1e-9 if backend is problem else 1e-2
-        points = locate_methods(problem, "lo", "minimum") + locate_methods(problem.set, "lo")
         for _ in TimeLimit(self.seconds_per_check).rounds(8):
             g = space.random_gradient()
             v = backend.lo(g)
@@ -303,7 +288,7 @@ class ValueAndGradientChecks(ProblemChecks):
             allowed = tolerance * max(abs(lower), abs(upper)) + 1e-12 * norm(g) * space.scale
             if reached > upper + allowed or reached < lower - allowed:
                 needed = f"<g, lo(g)> must be {format_brief(upper)}, which minimum(g) returns"
-                raise CheckFailed(needed, format_brief(reached), {"g": g}, points)
+                raise CheckFailed(needed, format_brief(reached), {"g": g})
         return "lo and minimum agree"
 
     def check_best_known(self) -> str:
@@ -317,7 +302,7 @@ class ValueAndGradientChecks(ProblemChecks):
             value = value_as_float(self.problem, keep(x)) + (0.0 if h is None else h.value(x))
             if value < best - 1e-9 * max(1.0, abs(best)):
                 needed = f"the objective must be at least best_known = {format_brief(best)}"
-                self.fail(needed, format_brief(value), {"x": x}, "best_known value")
+                raise CheckFailed(needed, format_brief(value), {"x": x})
         return f"no value is below {format_brief(best)}"
 
     def check_measures_at_start(self) -> str:
@@ -332,6 +317,6 @@ class ValueAndGradientChecks(ProblemChecks):
                     f"the measure {name} must be a number, an interval or None at the start",
                     str(reported),
                     {"x": problem.start()},
-                    (locate_method(measure, "__call__"),),
+                    locate_methods(measure, "__call__"),
                 )
         return ", ".join(measures) or "the problem defines no measures"

@@ -3,9 +3,9 @@
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import unwrap_scalar
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
-from pfbench.checking.findings import CheckFailed, locate_methods
 from pfbench.points import (
     DensePointFormat,
     FactoredMatrix,
@@ -113,13 +112,6 @@ class ProblemChecks:
     def __init__(self, problem: Problem, space: "PointSampler", seconds_per_check: float) -> None:
         self.problem: Any = problem
         self.space, self.seconds_per_check = space, seconds_per_check
-
-    def fail(
-        self, expected: str, observed: str, arguments: Mapping[str, Any], methods: str
-    ) -> NoReturn:
-        """Raise `CheckFailed`; `methods` names the methods of the problem that are at fault."""
-        at_fault = locate_methods(self.problem, *methods.split())
-        raise CheckFailed(expected, observed, arguments, at_fault)
 
 
 class PointSampler:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pfbench.base.protocols import Problem
@@ -15,7 +16,7 @@ from pfbench.checking.findings import (
     locate_methods,
     skip_unless_offered,
 )
-from pfbench.checking.function_checks import ValueAndGradientChecks
+from pfbench.checking.function_checks import ValueAndGradientChecks, check_start
 from pfbench.checking.lines import PointSampler
 from pfbench.checking.sampler_checks import SamplerChecks
 
@@ -25,8 +26,14 @@ _SECONDS = 0.25
 
 def check_problem(problem: Problem, runner: CheckRunner) -> None:
     """Check the oracles, constants and measures of a problem against its definition."""
-    look = runner.run_check
-    if not look("start", lambda: ValueAndGradientChecks(problem, None, 0.0).check_start()):  # type: ignore[arg-type]
+
+    def look(check: str, function: Callable[[], str], methods: str = "", of_set: str = "") -> bool:
+        """Run a check whose failures are the fault of the named methods of the problem or set."""
+        locations = locate_methods(problem, *methods.split())
+        locations += locate_methods(problem.penalty or problem.set, *of_set.split())
+        return runner.run_check(check, function, locations=locations)
+
+    if not look("start", lambda: check_start(problem), "start", "start contains"):
         return
     samplers: list[PointSampler] = []
 
@@ -34,47 +41,41 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
         samplers.append(PointSampler(problem))
         return _check_combinations_in_set(problem, samplers[0])
 
-    if not look("members", members, locations=locate_methods(problem.set, "lo", "contains")):
+    if not look("members", members, "lo start", "lo contains"):
         return
     space = samplers[0]
     function = ValueAndGradientChecks(problem, space, _SECONDS)
     components = ComponentChecks(problem, space, _SECONDS)
-    points = locate_methods(problem, "gradient", "value")
-    if not look("value and gradient", function.check_pure, locations=points):
-        return
     sampler = SamplerChecks(problem, space, _SECONDS)
-    of_components: tuple[tuple[str, Callable[[], str]], ...] = (
-        ("components", components.check_mean),
-        ("batch and difference", components.check_batches_and_differences),
-        ("Sample objects", components.check_sample_equals_index_array),
-        ("hessian", function.check_hessian),
-        ("table", components.check_table),
-        ("backend", function.check_backend_matches_problem),
-    )
-    # Of finitely many values, `ConstantSearch` computes the moments.
-    moments = (("moments of the draws", sampler.check_constants),)
-    of_sampler: tuple[tuple[str, Callable[[], str]], ...] = (
-        ("draws", sampler.check_draws_independent),
-        ("batch and difference", sampler.check_batches_pure_and_differences),
-        *(moments if getattr(problem, "atoms", None) is None else ()),
-        ("mean of the draws", sampler.check_mean),
-    )
-    for check, point in (
-        ("gradient", function.check_gradient),
-        *(of_sampler if problem.n is None else of_components),
-        ("linear minimisation", function.check_linear_minimisation),
-        ("proximal map", lambda: _check_proximal_map(problem, space)),
-        ("measures", function.check_measures_at_start),
-        ("best known", function.check_best_known),
-        ("convex", ConstantSearch(problem, space, _SECONDS).check_convexity),
-    ):
-        look(check, point)
     search = ConstantSearch(problem, space, 2.0 * _SECONDS)
-    points = locate_methods(problem, "constants")
-    if not look("constants", _check_declarations, problem, search, locations=points):
+    convexity = ConstantSearch(problem, space, _SECONDS)
+    if not look("value and gradient", function.check_pure, "gradient value"):
         return
-    for name in search.list_stated_constants():
-        look(f"constant {name}", search.compare_constant_with_search, name)
+    look("gradient", function.check_gradient, "gradient value")
+    if problem.n is None:
+        draws = "draw sample mean_gradient batch"
+        look("draws", sampler.check_draws_independent, draws)
+        look("batch and difference", sampler.check_batches_pure_and_differences, draws)
+        if getattr(problem, "atoms", None) is None:  # else `ConstantSearch` computes the moments
+            look("moments of the draws", sampler.check_constants, "constants")
+        look("mean of the draws", sampler.check_mean, "mean_gradient draw gradient")
+    else:
+        batches = "batch difference component"
+        look("components", components.check_mean, "component batch gradient")
+        look("batch and difference", components.check_batches_and_differences, batches)
+        look("Sample objects", components.check_sample_equals_index_array, batches)
+        look("hessian", function.check_hessian, "hessian")
+        look("table", components.check_table, "table")
+        look("backend", function.check_backend_matches_problem, "open")
+    look("linear minimisation", function.check_linear_minimisation, "lo minimum", "lo")
+    look("proximal map", lambda: _check_proximal_map(problem, space), "prox", "project prox")
+    look("measures", function.check_measures_at_start)
+    look("best known", function.check_best_known, "best_known value")
+    look("convex", convexity.check_convexity, "properties gradient")
+    if look("constants", lambda: _check_declarations(problem, search), "constants"):
+        for name in search.list_stated_constants():
+            compare = partial(search.compare_constant_with_search, name)
+            look(f"constant {name}", compare, "constants")
 
 
 def _check_combinations_in_set(problem: Problem, space: PointSampler) -> str:
@@ -86,8 +87,6 @@ def _check_combinations_in_set(problem: Problem, space: PointSampler) -> str:
                 "convex combinations of start and vertices must be in the set",
                 "contains is False for one of these combinations",
                 {"x": x},
-                locate_methods(problem, "lo", "start")
-                + locate_methods(problem.set, "lo", "contains"),
             )
     return "20 convex combinations of start and vertices are in the set"
 
@@ -95,19 +94,11 @@ def _check_combinations_in_set(problem: Problem, space: PointSampler) -> str:
 def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
     constants = search.constants
     if problem.n is not None and constants.n != problem.n:
-        raise CheckFailed(
-            f"constants(start).n must equal n = {problem.n}",
-            f"{constants.n}",
-            {},
-            locate_methods(problem, "constants"),
-        )
+        raise CheckFailed(f"constants(start).n must equal n = {problem.n}", f"{constants.n}")
     for name in SEARCHES:
         value = float(getattr(constants, name))
         if math.isnan(value) or value < 0.0:
-            points = locate_methods(problem, "constants")
-            raise CheckFailed(
-                f"{name} must be at least 0, or infinite if unknown", f"{value:g}", {}, points
-            )
+            raise CheckFailed(f"{name} must be at least 0, or infinite if unknown", f"{value:g}")
     names = [name for name in SEARCHES if math.isfinite(getattr(constants, name))]
     silent = [name for name in names if not constants.derivations.get(name)]
     words = f"; no derivation is stated for {', '.join(silent)}" if silent else ""
@@ -144,7 +135,5 @@ def _check_proximal_map(problem: Any, space: PointSampler) -> str:
                     "(h: penalty)",
                     f"z is better, by {format_brief(short)} more than strong convexity allows",
                     {"x": x, "g": g, "lam": lam, "z": z},
-                    locate_methods(problem, "prox")
-                    + locate_methods(problem.set if h is None else h, "project", "prox"),
                 )
     return "no other point is better than prox(x, g, lam)"

@@ -13,13 +13,7 @@ import scipy
 from pfbench.base.arrays import Floats
 from pfbench.base.sample import Draws
 from pfbench.checking.components import check_equal
-from pfbench.checking.findings import (
-    CheckFailed,
-    CheckSkipped,
-    TimeLimit,
-    format_brief,
-    locate_methods,
-)
+from pfbench.checking.findings import CheckFailed, CheckSkipped, TimeLimit, format_brief
 from pfbench.checking.lines import ProblemChecks, move_point_toward, norm
 from pfbench.points import distance, keep
 from pfbench.verification.statistics.means import log_e_values
@@ -62,16 +56,14 @@ class SamplerChecks(ProblemChecks):
 
     def check_draws_independent(self) -> str:
         """Check that draws depend on the seed, and that the draws of one batch are independent."""
-        x, points = self.space.random_member(), locate_methods(self.problem, "draw", "sample")
+        x = self.space.random_member()
         rounding = 1e-9 * norm(self.problem.gradient(keep(x)))
         single, batch = (
             np.array([self._batch(np.random.default_rng(seed), size, x) for seed in range(_SEEDS)])
             for size in (1, 8)
         )
         if not np.array_equal(batch[3], self._batch(np.random.default_rng(3), 8, x)):
-            raise CheckFailed(
-                "equal seeds must give equal batch gradients", "two differ", {"x": x}, points
-            )
+            raise CheckFailed("equal seeds must give equal batch gradients", "two differ", {"x": x})
         # For a correct sampler the chance is (p (1 - p^8))^63 < 1e-10: its single gradients are
         # equal with probability p each, and a batch of 8 such gradients has the same mean.
         if np.ptp([single, batch], axis=1).max() == 0.0 and norm(single[0] - batch[0]) > rounding:
@@ -80,7 +72,6 @@ class SamplerChecks(ProblemChecks):
                 "different seeds must give different draws",
                 f"{_SEEDS} seeds give the same batch of 8 draws: draw from `rng`",
                 {"x": x},
-                points,
             )
         if np.ptp(single, axis=0).max() == 0.0:
             return f"equal seeds give equal draws; the gradients of {_SEEDS} draws are equal"
@@ -105,12 +96,11 @@ class SamplerChecks(ProblemChecks):
         p_value = 2.0 * scipy.special.bdtr(min(signs), total, 0.5)
         if p_value < _FALSE_ALARM / 2.0:
             self._failure = "the draws of a batch are not independent"
-            self.fail(
+            raise CheckFailed(
                 f"a batch of {size} draws must have the law of the mean of two independent batches "
                 f"of {size // 2}: its draws must be independent, and batch(S, x) their mean",
                 f"the batch of {size} has the larger error in {larger} of {total} comparisons",
                 {"x": x},
-                "draw sample mean_gradient batch",
             )
         return total
 
@@ -120,7 +110,6 @@ class SamplerChecks(ProblemChecks):
         Also check that difference(S, x, y) = batch(S, x) - batch(S, y).
         """
         problem, rng = self.problem, np.random.default_rng(5)
-        points = locate_methods(problem, "batch", "mean_gradient", "difference")
         for size in (1, 7):
             x, y = self.space.random_member(), self.space.random_member()
             S = problem.sample(rng, size)
@@ -132,23 +121,15 @@ class SamplerChecks(ProblemChecks):
                     "batch(S, x) must depend on S and x alone",
                     "two calls with the same arguments differ",
                     {"x": x},
-                    points,
                 )
-            values = {"x": x, "y": y}
-            change = problem.difference(S, keep(x), keep(y))
-            check_equal(
-                "difference(S, x, y) must be batch(S, x) - batch(S, y)",
-                np.asarray(change),
-                before - at_y,
-                values,
-                points,
-            )
+            change = np.asarray(problem.difference(S, keep(x), keep(y)))
+            needed = "difference(S, x, y) must be batch(S, x) - batch(S, y)"
+            check_equal(needed, change, before - at_y, {"x": x, "y": y})
         return "samples of 1 and 7 draws, each used several times"
 
     def check_mean(self) -> str:
         """Check, by exact sums or by many draws, that E grad f(x, xi) is the gradient."""
         problem = self.problem
-        points = locate_methods(problem, "mean_gradient", "draw", "gradient")
         if problem.atoms is not None:
             values, chances = problem.atoms
             for _ in range(_POINTS):
@@ -156,7 +137,7 @@ class SamplerChecks(ProblemChecks):
                 pairs = ((p, Draws(values[k : k + 1], 1)) for k, p in enumerate(chances))
                 total = sum(p * problem.batch(S, keep(x)) for p, S in pairs)
                 expected = problem.gradient(keep(x))
-                check_equal("the mean must be the gradient", total, expected, {"x": x}, points)
+                check_equal("the mean must be the gradient", total, expected, {"x": x})
             return f"the mean over all {len(chances)} values is the gradient"
         if self._failure:
             raise CheckSkipped(f"not decided, as {self._failure}")
@@ -180,7 +161,6 @@ class SamplerChecks(ProblemChecks):
                     f"the mean of {means.shape[0] * size:,} draws is off by "
                     f"{format_brief(float(error.max()))} in an entry",
                     {"x": x},
-                    points,
                 )
             resolution = max(resolution, 2.0 * math.sqrt(2.0 * reach * variance / _BATCHES))
             standard = np.maximum(means.std(axis=0, ddof=1) / math.sqrt(_BATCHES), rounding)
@@ -276,11 +256,10 @@ class SamplerChecks(ProblemChecks):
         meaning = _MEANINGS[name]
         if is_refuted:
             self._refuted_variance = value if name == "sigma2" else 0.0
-            self.fail(
+            raise CheckFailed(
                 f"{meaning} must not exceed {name} = {format_brief(upper)}",
                 f"{format_brief(value)}, over {squares.size:,} draws",
                 {"x": x} if name == "sigma2" else {"x": x, "y": y},
-                "constants",
             )
         return f"{name} {format_brief(value)} of {format_brief(upper)}, by {squares.size:,} draws"
 

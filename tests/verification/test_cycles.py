@@ -10,7 +10,7 @@ import pytest
 from judging import judge
 
 import pfbench as pf
-from pfbench.checking.findings import locate_method
+from pfbench.checking.findings import locate_methods
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.runs.storage.content_keys import reachable_files_by_module
 from pfbench.verification import Subject
@@ -120,8 +120,9 @@ class Faulty:
 
 
 def test_wrappers_in_a_circle_and_properties_that_raise_have_a_place_or_none():
-    assert "Faulty.radius" in locate_method(Faulty(), "missing", "scale", "radius")
-    assert locate_method(Rounds, "scale") == ""
+    (location,) = locate_methods(Faulty(), "missing", "scale", "radius")
+    assert "Faulty.radius" in location
+    assert locate_methods(Rounds, "scale") == ()
 
 
 def test_claims_are_gathered_from_a_list_that_holds_itself():
