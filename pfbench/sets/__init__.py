@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pfbench.sets.matroid import GraphicMatroid as GraphicMatroid
     from pfbench.sets.matroid import Matroid as Matroid
     from pfbench.sets.matroid import MatroidBasePolytope as MatroidBasePolytope
-    from pfbench.sets.matroid import OracleMatroid as OracleMatroid
-    from pfbench.sets.matroid import PartitionMatroid as PartitionMatroid
     from pfbench.sets.matroid import SpanningTreePolytope as SpanningTreePolytope
     from pfbench.sets.matroid import UniformMatroid as UniformMatroid
     from pfbench.sets.norms import NormBall as NormBall

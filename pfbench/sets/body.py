@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from pfbench.base.arrays import Floats, Integers, LowerUpper, as_read_only
 from pfbench.base.checks import check_real
 from pfbench.base.errors import DivergedError, InputError, RefusedError
 from pfbench.base.parameters import Parameter, collect_declared_parameters
+from pfbench.points import RankOne
 from pfbench.points.point_formats import describe
 
 _FLOAT = np.dtype(np.float64)
@@ -239,6 +240,47 @@ class VectorConvexBody(ConvexBody):
         vector = np.zeros(self.d)
         vector[location] = value
         return vector
+
+
+class FlattenedBody(ConvexBody):
+    """Base class of sets of matrices that are a set of vectors, of the concatenated entries."""
+
+    _order: ClassVar[Literal["C", "F"]] = "C"
+    """Memory order in which entries are concatenated: by rows or by columns."""
+
+    @property
+    @abstractmethod
+    def _flat_body(self) -> ConvexBody:
+        """Set of the vectors."""
+
+    def _flatten(self, x: Floats) -> Floats:
+        return x.ravel(order=self._order)
+
+    def _restore(self, x: Floats) -> Floats:
+        return np.ascontiguousarray(x.reshape(self.shape, order=self._order))
+
+    def lo(self, g: Any) -> Floats:
+        """Return a vertex v that minimises <g, v> over the set."""
+        return self._restore(self._flat_body.lo(self._flatten(check_gradient(g, self.shape))))
+
+    def minimum(self, g: Any) -> LowerUpper:
+        """Return lower and upper bounds of the minimum of <g, v> over the set."""
+        return self._flat_body.minimum(self._flatten(check_gradient(g, self.shape)))
+
+    def project(self, y: Any) -> Floats:
+        """Return the Euclidean projection of y onto the set."""
+        flat = self._flatten(check_projectable(y, self.shape))
+        return self._restore(self._flat_body.project(flat))
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x, an array or a vertex, is in the set, up to a relative tolerance."""
+        if isinstance(x, RankOne):
+            x = x.matrix()
+        return is_point(x, self.shape) and self._flat_body.contains(self._flatten(x), tolerance)
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a random vertex of the set."""
+        return self._restore(self._flat_body.random_vertex(rng))
 
 
 class GreedyPolytope(VectorConvexBody):

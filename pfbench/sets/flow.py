@@ -83,9 +83,7 @@ class UnitFlowPolytope(VectorConvexBody):
                 f"origin and destination are both {self.origin}: name two different nodes."
             )
         if self._order.size < self._node_count:
-            edge = self._find_edge_on_cycle()
-            tail, head = self.edges[edge]
-            raise InputError(f"edge {edge} ({tail} -> {head}) is on a cycle: use an acyclic graph.")
+            raise InputError("the graph has a cycle: use an acyclic graph.")
         if self._path_edge_per_node[self.origin] < 0:
             raise InputError(
                 f"no path leads from origin={self.origin} to destination={self.destination}: add "
@@ -127,22 +125,6 @@ class UnitFlowPolytope(VectorConvexBody):
         choice = np.empty(self._node_count, dtype=np.int64)
         graphs.costs_to_go(self._order, self._graph, costs, self.destination, choice)
         return choice
-
-    def _find_edge_on_cycle(self) -> int:
-        """Return an edge on a cycle of a graph that is not acyclic.
-
-        It is found by walking back among the nodes without a topological position.
-        """
-        stuck = np.ones(self._node_count, dtype=bool)
-        stuck[self._order] = False
-        into = np.full(self._node_count, -1, dtype=np.int64)
-        inner = np.flatnonzero(stuck[self._tails] & stuck[self._graph.heads])
-        into[self._graph.heads[inner]] = inner
-        node, nodes = int(np.flatnonzero(stuck)[0]), set[int]()
-        while node not in nodes:
-            nodes.add(node)
-            node = int(self._tails[into[node]])
-        return int(into[node])
 
     # --- the set ------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Disjoint groups of entries, and the ball of the norm that sums their Euclidean norms."""
 
+import itertools
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass
 from functools import cached_property
@@ -38,18 +38,11 @@ def check_groups(d: int, groups: Any) -> Groups:
             tuple(check_integer("an index of a group", i, minimum=0) for i in group)
             for group in groups
         )
-        if not all(lists):
-            raise InputError(f"group {lists.index(())} is empty: leave it out.")
-        times = Counter(i for group in lists for i in group)
-        for fault, entries in (
-            (f"is not below d={d}", times.keys() - set(range(d))),
-            ("is in no group", set(range(d)) - times.keys()),
-            ("appears twice", {i for i, count in times.items() if count > 1}),
-        ):
-            if entries:
-                raise InputError(
-                    f"index {min(entries)} {fault}: each of the {d} indices must be in one group."
-                )
+        if not all(lists) or sorted(itertools.chain(*lists)) != list(range(d)):
+            raise InputError(
+                f"groups={brief_repr(groups)} must be non-empty lists that together have each of "
+                f"the {d} indices 0 to {d - 1} once."
+            )
         return lists
     return check_integer("groups", groups, minimum=1)
 

@@ -20,7 +20,14 @@ from pfbench.base.arrays import norm as euclidean
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.parameters import check_field_values, integer, one_of_values, parameter
 from pfbench.points import RankOne
-from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_point, scale_to_unit
+from pfbench.sets.body import (
+    ConvexBody,
+    FlattenedBody,
+    check_gradient,
+    check_projectable,
+    is_point,
+    scale_to_unit,
+)
 from pfbench.sets.groups import GroupLassoBall
 from pfbench.sets.norms import NormBall
 from pfbench.sets.orthogonalisers import PRESETS, QUINTIC, Coefficients
@@ -141,55 +148,18 @@ class SpectralBall(MatrixBall, NormBall):
         return np.asarray(np.ldexp((u * np.minimum(s, cut)) @ vt, exponent))
 
 
-class RowBall(MatrixBall):
+class RowBall(FlattenedBody, MatrixBall):
     """Matrices whose rows' Euclidean norms sum to at most `radius`."""
 
     name: ClassVar[str] = "row-norm"
     summary: ClassVar[str] = "matrices whose rows' Euclidean norms sum to at most radius"
     source: ClassVar[str] = "Yuan, Lin 2006; Jaggi 2013 section 4"
 
-    _order: ClassVar[Literal["C", "F"]] = "C"
-    """Memory order in which entries are concatenated: by rows or by columns."""
-
     @cached_property
-    def _flat_ball(self) -> GroupLassoBall:
+    def _flat_body(self) -> GroupLassoBall:
         """Equivalent ball of vectors; each vector concatenates a matrix's rows (or columns)."""
         length = self.shape[1 if self._order == "C" else 0]
         return GroupLassoBall(math.prod(self.shape), self.radius, groups=length)
-
-    def _concatenate_rows(self, x: Floats) -> Floats:
-        """Return the rows (or columns) of x concatenated to one vector."""
-        return x.ravel(order=self._order)
-
-    def _split_into_rows(self, x: Floats) -> Floats:
-        """Return the matrix whose concatenated rows (or columns) are x."""
-        return np.ascontiguousarray(x.reshape(self.shape, order=self._order))
-
-    def lo(self, g: Any) -> Floats:
-        """Return -radius * g_i/|g_i| in the row i of g of largest norm, 0 elsewhere; O(MN)."""
-        return self._split_into_rows(
-            self._flat_ball.lo(self._concatenate_rows(check_gradient(g, self.shape)))
-        )
-
-    def minimum(self, g: Any) -> LowerUpper:
-        """Return equal lower and upper bounds of the minimum of <g, v> over the ball.
-
-        The minimum is -radius times the largest norm of a row of g.
-        """
-        return self._flat_ball.minimum(self._concatenate_rows(check_gradient(g, self.shape)))
-
-    def project(self, y: Any) -> Floats:
-        """Return the Euclidean projection of y: row norms are projected, row directions stay."""
-        return self._split_into_rows(
-            self._flat_ball.project(self._concatenate_rows(check_projectable(y, self.shape)))
-        )
-
-    def _has_norm_in_bound(self, x: Floats, tolerance: float) -> bool:
-        return self._flat_ball.contains(self._concatenate_rows(x), tolerance)
-
-    def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a matrix with one nonzero row, of uniformly random index and direction."""
-        return self._split_into_rows(self._flat_ball.random_vertex(rng))
 
 
 class ColumnBall(RowBall):

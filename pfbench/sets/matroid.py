@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -14,7 +14,7 @@ from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import Parameter
 from pfbench.kernels.graphs import greedy_forest
-from pfbench.sets.body import ArrayDataclass, GreedyPolytope, as_read_only_copy, is_point
+from pfbench.sets.body import ArrayDataclass, GreedyPolytope, is_point
 from pfbench.sets.flow import check_edges
 from pfbench.sets.polytope_distance import is_in_hull
 
@@ -46,7 +46,7 @@ class Matroid(ArrayDataclass, ABC):
     def max_basis_exchange(self) -> int:
         """Return an upper bound of the number of elements of one basis that another basis lacks.
 
-        This default returns min(r, d' - r). Here r is the rank, and d' is the number of elements
+        It is min(r, d' - r). Here r is the rank, and d' is the number of elements
         that are independent on their own. It calls `is_independent` for each element.
         """
         rank = self.greedy_basis(np.arange(self.d)).size
@@ -79,73 +79,6 @@ class UniformMatroid(Matroid):
     def greedy_basis(self, order: Integers) -> Integers:
         """Return the first k elements of the order."""
         return order[: self.k]
-
-    def max_basis_exchange(self) -> int:
-        """Return the largest number of elements of one basis that another lacks, min(k, d - k)."""
-        return min(self.k, self.d - self.k)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class PartitionMatroid(Matroid):
-    """Matroid whose independent sets have at most ``capacities[j]`` elements of each class j.
-
-    Parameters
-    ----------
-    labels
-        The class 0, 1, ... of each element, shape (d,).
-    capacities
-        A number of at least 0 for each class.
-
-    Raises
-    ------
-    InputError
-        If there is no element, a label has no capacity, or a capacity is negative.
-    """
-
-    labels: Integers
-    capacities: Integers
-
-    def __post_init__(self) -> None:
-        for name in ("labels", "capacities"):
-            array = np.asarray(getattr(self, name))
-            if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
-                raise InputError(f"{name} must be a non-empty vector of integers.")
-            if array.min() < 0:
-                raise InputError(f"{name} has the negative entry {array.min()}: use 0, 1, ...")
-            object.__setattr__(self, name, as_read_only_copy(array.astype(np.int64)))
-        if self.labels.max() >= self.capacities.size:
-            raise InputError(
-                f"class {self.labels.max()} has no capacity: give {self.labels.max() + 1} "
-                "capacities, one for each class."
-            )
-
-    @property
-    def d(self) -> int:  # type: ignore[override]
-        """Number of elements."""
-        return self.labels.size
-
-    def is_independent(self, members: Integers) -> bool:
-        """Return whether no class has more elements in the set than its capacity."""
-        counts = np.bincount(self.labels[members], minlength=self.capacities.size)
-        return bool((counts <= self.capacities).all())
-
-    def greedy_basis(self, order: Integers) -> Integers:
-        """Return the first elements in the order, of each class at most as many as its capacity."""
-        labels = self.labels[order]
-        sorted_ = np.argsort(labels, kind="stable")
-        starts = np.searchsorted(labels[sorted_], np.arange(self.capacities.size))
-        location = np.empty(self.d, dtype=np.int64)
-        location[sorted_] = np.arange(self.d) - starts[labels[sorted_]]
-        return order[location < self.capacities[labels]]
-
-    def max_basis_exchange(self) -> int:
-        """Return the largest number of elements of one basis that another basis lacks.
-
-        It is the sum of min(capacity, size - capacity) over all classes.
-        """
-        sizes = np.bincount(self.labels, minlength=self.capacities.size)
-        minimum = np.minimum(self.capacities, sizes)
-        return int(np.minimum(minimum, sizes - minimum).sum())
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -189,46 +122,6 @@ class GraphicMatroid(Matroid):
         """Return the edges that close no cycle with earlier edges of the order (Kruskal)."""
         return greedy_forest(order, self.edges, self.node_count)
 
-    def max_basis_exchange(self) -> int:
-        """Return min(rank, edges - rank), a bound of the edges of one basis that another lacks."""
-        rank = self.greedy_basis(np.arange(self.d)).size
-        return min(rank, self.d - rank)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class OracleMatroid(Matroid):
-    """Matroid defined by a function that returns whether a set is independent.
-
-    Parameters
-    ----------
-    d
-        Number of elements.
-    oracle
-        Takes an array of distinct elements; returns whether their set is independent. The function
-        is part of the matroid's identity: use a frozen dataclass with `__call__`, or a problem's
-        digest differs from process to process.
-
-    Raises
-    ------
-    InputError
-        If d is below 1, or the empty set is not independent.
-    """
-
-    d: int
-    oracle: Callable[[Integers], bool]
-
-    def __post_init__(self) -> None:
-        check_integer("d", self.d, minimum=1)
-        if not self.is_independent(np.array([], dtype=np.int64)):
-            raise InputError(
-                "the oracle says that the empty set is dependent, which no matroid allows: "
-                "correct the oracle."
-            )
-
-    def is_independent(self, members: Integers) -> bool:
-        """Return the result of the user's function for a set of elements."""
-        return bool(self.oracle(members))
-
 
 # --- their base polytopes -------------------------------------------------------------------------
 
@@ -259,7 +152,7 @@ class _BasisPolytope(GreedyPolytope):
         """Upper bound of the diameter, from the number of elements in which two bases can differ.
 
         Two bases of rank r differ in at most twice min(r, d - r) elements, where d does not count
-        elements that are in no basis. The bound is exact for uniform and partition matroids.
+        elements that are in no basis. The bound is exact for uniform matroids.
         """
         return math.sqrt(2.0 * self._matroid.max_basis_exchange())
 
@@ -296,7 +189,7 @@ class MatroidBasePolytope(_BasisPolytope):
     Parameters
     ----------
     matroid
-        `UniformMatroid`, `PartitionMatroid`, `GraphicMatroid`, `OracleMatroid`, or a subclass.
+        `UniformMatroid`, `GraphicMatroid`, or a user-defined subclass of `Matroid`.
     """
 
     name: ClassVar[str] = "matroid-base"
@@ -307,8 +200,8 @@ class MatroidBasePolytope(_BasisPolytope):
     def __post_init__(self) -> None:
         if not isinstance(self.matroid, Matroid):
             raise InputError(
-                f"a {type(self.matroid).__name__} is not a matroid: wrap an independence oracle as "
-                "OracleMatroid(d, oracle)."
+                f"a {type(self.matroid).__name__} is not a matroid: derive its class from "
+                "pfbench.sets.Matroid."
             )
 
     @classmethod

@@ -20,7 +20,7 @@ import numpy as np
 from pfbench.base.arrays import Floats, LowerUpper
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import DelegatedAttribute
-from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_point
+from pfbench.sets.body import ConvexBody, FlattenedBody, check_gradient, check_projectable, is_point
 
 
 class LmoQuality(NamedTuple):
@@ -108,7 +108,7 @@ class NormBall(ConvexBody):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class EntrywiseBall(NormBall):
+class EntrywiseBall(FlattenedBody, NormBall):
     """Entrywise l1, l2 or l-infinity ball of M x N matrices.
 
     Parameters
@@ -143,35 +143,19 @@ class EntrywiseBall(NormBall):
     omega = DelegatedAttribute[float]("ball")
     diameter = DelegatedAttribute[float]("ball")
 
+    @property
+    def _flat_body(self) -> NormBall:
+        return self.ball
+
     def norm(self, x: Floats) -> float:
         """Return the entrywise norm of a matrix."""
         return self.ball.norm(x.ravel())
-
-    def lo(self, g: Any) -> Floats:
-        """Return a vertex v, shape (M, N), that minimises <g, v> over the ball."""
-        return np.asarray(self.ball.lo(check_gradient(g, self.shape).ravel()).reshape(self.shape))
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return a minimiser of <g, v>, shape (M, N), that is 0 where g is 0."""
         return self.ball.lo_zero_if_undetermined(check_gradient(g, self.shape).ravel()).reshape(
             self.shape
         )
-
-    def minimum(self, g: Any) -> LowerUpper:
-        """Return (lower, upper) bounds of the minimum of <g, v> over the ball."""
-        return self.ball.minimum(check_gradient(g, self.shape).ravel())
-
-    def project(self, y: Any) -> Floats:
-        """Return the Euclidean projection of y onto the ball."""
-        return self.ball.project(check_projectable(y, self.shape).ravel()).reshape(self.shape)
-
-    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether a matrix is in the ball, up to a relative tolerance."""
-        return is_point(x, self.shape) and self.ball.contains(x.ravel(), tolerance)
-
-    def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a random vertex, shape (M, N)."""
-        return np.asarray(self.ball.random_vertex(rng).reshape(self.shape))
 
 
 @dataclass(frozen=True, repr=False, eq=False)

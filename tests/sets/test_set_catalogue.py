@@ -23,8 +23,6 @@ from pfbench.sets import (
     MatroidBasePolytope,
     NuclearBall,
     NuclearPenalty,
-    OracleMatroid,
-    PartitionMatroid,
     Permutahedron,
     SpanningTreePolytope,
     Spectrahedron,
@@ -115,10 +113,10 @@ REFUSED = {
     "groups length": (lambda: GroupLassoBall(3, groups=0), ["groups=0", "at least 1"]),
     "groups text": (lambda: GroupLassoBall(3, groups="ab"), ["groups='ab'", "integer"]),
     "groups flat": (lambda: GroupLassoBall(3, groups=[0, 1, 2]), ["groups=[0, 1, 2]", "lists"]),
-    "groups twice": (lambda: GroupLassoBall(3, groups=[[0, 1], [1, 2]]), ["index 1", "twice"]),
-    "groups missing": (lambda: GroupLassoBall(3, groups=[[0], [2]]), ["index 1", "no group"]),
-    "groups beyond": (lambda: GroupLassoBall(3, groups=[[0, 1], [2, 3]]), ["index 3", "d=3"]),
-    "groups empty": (lambda: GroupLassoBall(2, groups=[[0, 1], []]), ["group 1", "empty"]),
+    "groups twice": (lambda: GroupLassoBall(3, groups=[[0, 1], [1, 2]]), ["groups", "once"]),
+    "groups missing": (lambda: GroupLassoBall(3, groups=[[0], [2]]), ["groups", "once"]),
+    "groups beyond": (lambda: GroupLassoBall(3, groups=[[0, 1], [2, 3]]), ["groups", "once"]),
+    "groups empty": (lambda: GroupLassoBall(2, groups=[[0, 1], []]), ["groups", "non-empty"]),
     "groups negative": (lambda: GroupLassoBall(2, groups=[[0, -1]]), ["index", "-1"]),
     "groups radius": (lambda: GroupLassoBall(2, 0.0, groups=1), ["radius=0"]),
     "birkhoff": (lambda: BirkhoffPolytope(0), ["m=0", "at least 1"]),
@@ -141,17 +139,13 @@ REFUSED = {
         lambda: UnitFlowPolytope([(0, 1), (1, 2), (2, 3), (3, 1), (3, 4)], 0, 4),
         ["cycle", "acyclic"],
     ),
-    "flow loop": (lambda: UnitFlowPolytope([(0, 1), (1, 1)], 0, 1), ["edge 1 (1 -> 1)", "cycle"]),
+    "flow loop": (lambda: UnitFlowPolytope([(0, 1), (1, 1)], 0, 1), ["cycle"]),
     "tree parts": (lambda: SpanningTreePolytope([(0, 1), (2, 3)]), ["2 parts", "MatroidBase"]),
     "tree missing node": (lambda: SpanningTreePolytope([(0, 1), (1, 3)]), ["4 nodes", "2 parts"]),
     "tree loop": (lambda: SpanningTreePolytope([(0, 1), (1, 1)]), ["edge 1", "itself"]),
-    "not a matroid": (lambda: MatroidBasePolytope(len), ["not a matroid", "OracleMatroid"]),
+    "not a matroid": (lambda: MatroidBasePolytope(len), ["not a matroid", "sets.Matroid"]),
     "uniform k": (lambda: UniformMatroid(3, 4), ["k=4", "d=3"]),
     "uniform negative": (lambda: UniformMatroid(3, -1), ["k=-1"]),
-    "partition capacity": (lambda: PartitionMatroid([0, 2], [1, 1]), ["class 2", "3 capacities"]),
-    "partition negative": (lambda: PartitionMatroid([0, 0], [-1]), ["capacities", "-1"]),
-    "partition reals": (lambda: PartitionMatroid([0.5], [1]), ["labels", "integers"]),
-    "oracle empty": (lambda: OracleMatroid(2, lambda s: False), ["empty set", "dependent"]),
     "submodular empty": (lambda: SubmodularBasePolytope(2, lambda s: 1.0), ["1", "subtract"]),
     "submodular nan": (lambda: SubmodularBasePolytope(2, lambda s: math.nan), ["nan", "finite"]),
     "supermodular": (
@@ -169,7 +163,7 @@ REFUSED = {
     "weight nan": (lambda: L1Penalty(math.nan), ["weight=nan", "finite"]),
     "group weight": (lambda: GroupPenalty(-1.0, d=2, groups=1), ["weight=-1"]),
     "group penalty size": (lambda: GroupPenalty(1.0, d=0, groups=1), ["d=0"]),
-    "group penalty": (lambda: GroupPenalty(1.0, d=2, groups=[[0]]), ["index 1", "no group"]),
+    "group penalty": (lambda: GroupPenalty(1.0, d=2, groups=[[0]]), ["groups", "once"]),
     "name": (lambda: feasible_set("nuklear", (3, 3)), ["'nuklear'", "'nuclear'"]),
     "parameter": (lambda: feasible_set("l1", (3,), raduis=2.0), ["'raduis'", "'radius'"]),
     "no parameter": (
@@ -197,13 +191,6 @@ def test_what_cannot_be_built_is_refused_in_one_sentence(name):
         make()
 
 
-def test_the_edge_that_is_named_lies_on_a_cycle():
-    """Behind the cycle 1 -> 2 -> 3 -> 1 lie edges that are on none."""
-    with pytest.raises(InputError) as error:
-        UnitFlowPolytope([(3, 4), (0, 1), (4, 5), (1, 2), (2, 3), (3, 1)], 0, 4)
-    assert any(f"edge {k} " in str(error.value) for k in (3, 4, 5))
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -229,7 +216,6 @@ def test_a_value_that_is_not_finite_later_is_named():
 MATROIDS = {
     "uniform": UniformMatroid(7, 3),
     "uniform 0": UniformMatroid(7, 0),
-    "partition": PartitionMatroid([0, 2, 0, 3, 2, 2, 0], [2, 4, 1, 0]),
     "graphic": GraphicMatroid([(0, 1), (1, 2), (0, 2), (3, 4), (3, 4), (2, 3), (5, 1)]),
 }
 
@@ -243,19 +229,6 @@ def test_the_fast_basis_is_the_greedy_one_and_what_is_exchanged_is_bounded(name)
     bases = [set(matroid.greedy_basis(rng.permutation(matroid.d)).tolist()) for _ in range(80)]
     most = max(len(a - b) for a in bases for b in bases)
     assert most <= matroid.max_basis_exchange() <= Matroid.max_basis_exchange(matroid)
-
-
-def test_the_oracle_is_asked_once_for_each_element():
-    asked = []
-
-    def oracle(members):
-        asked.append(len(members))
-        return len(members) <= 2
-
-    body = MatroidBasePolytope(OracleMatroid(6, oracle))
-    asked.clear()
-    body.lo(np.arange(6.0))
-    assert asked == [1, 2, 3, 3, 3, 3]
 
 
 def test_the_function_is_asked_once_for_each_set_of_the_chain():
