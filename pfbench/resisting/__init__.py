@@ -7,5 +7,3 @@ from pfbench.resisting.certificate import write_certificate as write_certificate
 from pfbench.resisting.contestants import Contestant as Contestant
 from pfbench.resisting.contestants import list_contestants as list_contestants
 from pfbench.resisting.contestants import make_contestant as make_contestant
-from pfbench.resisting.rescaled_family import FamilyRun as FamilyRun
-from pfbench.resisting.rescaled_family import run_family as run_family

@@ -22,7 +22,7 @@ from pfbench.base.files import as_storage_errors, atomic_write
 from pfbench.problems.chain_bounds import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
 from pfbench.resisting import replay
-from pfbench.resisting.contestants import Contestant, check_contestant, rebuild_algorithm
+from pfbench.resisting.contestants import Contestant, make_contestant
 from pfbench.resisting.resisting_oracle import (
     ResistingOracle,
     make_resisting_chain,
@@ -342,18 +342,13 @@ def check_certificate(
         )
     if notify is not None:
         notify(stored["algorithm"])
-    selector, fixed_seed = stored["algorithm"], stored.get("fixed_seed")
-    algorithm = rebuild_algorithm(selector, fixed_seed)
-    check_contestant(algorithm)
-    standing = Contestant(algorithm, selector, selector, fixed_seed)
+    chain = make_resisting_chain(stored["horizon"], stored["dimension"])
+    contestant = make_contestant(stored["algorithm"], chain, fixed_seed=stored.get("fixed_seed"))
     if not replay.orthonormality_error(transcript.directions) <= ORTHONORMAL:
         raise DataError(f"the chain's directions in {neighbour} are not orthonormal: redo the run.")
-    problem = replace(
-        make_resisting_chain(stored["horizon"], stored["dimension"]),
-        directions=np.ascontiguousarray(transcript.directions).T,
-    )
+    problem = replace(chain, directions=np.ascontiguousarray(transcript.directions).T)
     ledger = Counts(**stored["counts"])
-    outcome = build_outcome(standing, problem, transcript, ledger, stored["seed"], [])
+    outcome = build_outcome(contestant, problem, transcript, ledger, stored["seed"], [])
     findings = [*stored["findings"], *outcome.certificate.findings]
     differing = _first_differing_field(outcome.certificate, stored) if stored["certified"] else ""
     if differing:

@@ -16,8 +16,7 @@ from pfbench.algorithms.sliding import CGS, SlidingMethod
 from pfbench.base import user_code
 from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, RefusedError, end_sentence
-from pfbench.base.names import find_entry
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.protocols import Algorithm, AlgorithmOracles
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
@@ -150,25 +149,6 @@ def _fix_seed(algorithm: Algorithm, fixed_seed: int | None) -> Algorithm:
         raise InputError(f"{algorithm.name} is deterministic: leave out the fixed seed.")
     fixed: Any = FixedSeedAlgorithm(algorithm, check_integer("fixed_seed", fixed_seed, minimum=0))
     return cast("Algorithm", fixed)
-
-
-def rebuild_algorithm(selector: str, fixed_seed: int | None = None) -> Algorithm:
-    """Return the algorithm of a certificate, rebuilt from its selector and its fixed seed.
-
-    Raises
-    ------
-    InputError
-        If it cannot be built.
-    """
-    parsed = Selector.parse(selector)
-    if ":" in parsed.name:
-        return _fix_seed(user_code.load_user_algorithm(parsed, _NEEDED), fixed_seed)
-    method = find_entry("algorithm", parsed.name, ALGORITHMS)
-    try:
-        algorithm = method(**parsed.parameters)
-    except TypeError as error:
-        raise InputError(f"{parsed.name} cannot be instantiated: {end_sentence(error)}") from error
-    return _fix_seed(algorithm, fixed_seed)
 
 
 def list_contestants() -> list[str]:
