@@ -23,7 +23,6 @@ from pfbench.checking.lines import (
     LineSegment,
     ProblemChecks,
     as_dense_array,
-    complex_step_derivative,
     derivative,
     is_derivative_wrong,
     norm,
@@ -111,7 +110,6 @@ class ValueAndGradientChecks(ProblemChecks):
 
     def check_gradient(self) -> str:
         """Check the gradient against numerical directional derivatives at random points."""
-        sharpest = ""
         visited = list[tuple[float, float]]()
         wrong: tuple[LineSegment, float, float] | None = None
         for k in TimeLimit(self.seconds_per_check).rounds(16):
@@ -119,8 +117,7 @@ class ValueAndGradientChecks(ProblemChecks):
             line = self.space.random_line_anywhere(x)
             if math.isnan(value := value_as_float(self.problem, keep(x))):
                 raise CheckFailed("f must be finite", "nan", {"x": x})
-            slope, expected, error, how = self._slopes(line)
-            sharpest = how if how != "differences" else sharpest or how
+            slope, expected, error = self._slopes(line)
             if not math.isfinite(expected) or error > 0.1 * max(abs(expected), abs(slope), 1e-300):
                 continue
             visited.append((slope, expected))
@@ -133,26 +130,20 @@ class ValueAndGradientChecks(ProblemChecks):
             self._fail_gradient(wrong, visited)
         if not visited:
             raise CheckSkipped("value(x) is not smooth enough for an accurate numerical derivative")
-        return f"{len(visited)} directional derivatives, by {sharpest}"
+        return f"{len(visited)} directional derivatives, by differences"
 
-    def _slopes(self, line: LineSegment) -> tuple[float, float, float, str]:
+    def _slopes(self, line: LineSegment) -> tuple[float, float, float]:
         """Return the slope of f along a line from the gradient and from values, with its error.
 
-        The slope by the gradient is <gradient, u> for the direction u of the line. The result ends
-        with an estimate of the numerical error and the name of the numerical method.
+        The slope by the gradient is <gradient, u> for the direction u of the line. If a value is
+        not finite, the line is replaced by one inside the set.
         """
         value, g = partial(value_as_float, self.problem), self.problem.gradient(keep(line.x))
-        slope = line.directional_derivative(g)
-        result, error = derivative(lambda t: value(line.compute_point(t)))
+        result, error = derivative(restrict_to_line(value, line))
         if not math.isfinite(float(result)):
             line = self.space.random_line_inside_set(line.x)
-            slope = line.directional_derivative(g)
-            result, error = derivative(lambda t: value(line.compute_point(t)))
-        expected = float(result)
-        exact = complex_step_derivative(self.problem.value, line)
-        if exact is not None and abs(exact - expected) <= 20.0 * error + 1e-6 * abs(expected):
-            return slope, exact, 1e-6 * error, "complex steps"
-        return slope, expected, error, "differences"
+            result, error = derivative(restrict_to_line(value, line))
+        return line.directional_derivative(g), float(result), error
 
     def _fail_gradient(
         self, wrong: tuple[LineSegment, float, float], visited: list[tuple[float, float]]

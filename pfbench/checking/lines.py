@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -39,9 +38,6 @@ _VERTICES = 300
 
 _TANGENT = 150
 """Maximum number of entries of a point for which the tangent space of a set is computed."""
-
-_COMPLEX = 1e-30
-"""Length of a complex step, in units of the line's length."""
 
 
 def value_as_float(problem: Any, x: Point) -> float:
@@ -295,25 +291,6 @@ def is_derivative_wrong(
         return not deviation <= allowed
     fine = central_difference_at_finest_step(path, 0.01 * deviation)
     return not norm(claimed - fine) <= deviation / 2.0
-
-
-def complex_step_derivative(value: Callable[[Any], Any], line: LineSegment) -> float | None:
-    """Return the derivative of a function of arrays along a line, by the complex-step method.
-
-    Return None if the function does not accept complex arrays, or if points are not arrays.
-    """
-    if not isinstance(line.x, np.ndarray):
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            result = value(line.x + _COMPLEX * 1j * (line.y - line.x))
-    except Exception:
-        return None
-    if not isinstance(result, complex | np.complexfloating):
-        return None
-    slope = float(result.imag) / _COMPLEX
-    return slope if math.isfinite(slope) else None
 
 
 def restrict_to_line(function: Callable[[Point], Any], line: LineSegment) -> Callable[[float], Any]:

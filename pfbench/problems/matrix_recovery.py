@@ -24,7 +24,7 @@ from pfbench.base.state import State
 from pfbench.kernels import welsch
 from pfbench.kernels.observed_entries import EntryView
 from pfbench.points import FactoredMatrix, Pattern, RankOne, SparseOperator, describe, keep
-from pfbench.points.atoms import Factors, frobenius_norm, matrix_entries
+from pfbench.points.atoms import frobenius_norm
 from pfbench.points.operators import LinearOperator
 from pfbench.points.pattern import check_positions
 from pfbench.problems.base import (
@@ -194,31 +194,6 @@ class RobustMatrixRecovery(FiniteSum):
     def component_scale(self) -> float:
         """Weight of an entry's loss in its component f_i, which is n times `scale`."""
         return self.scale * self.n
-
-    @cached_property
-    def best_known(self) -> tuple[float, str] | None:
-        """Best known value of f and its origin as text; None if no value is known.
-
-        The value is known if the underlying matrix is in the ball and matches the observations.
-        """
-        factors = self.observations.truth
-        if factors is None or not self._matches_observations(factors):
-            return None
-        truth = FactoredMatrix.from_factors(self.pattern, factors)
-        if not self.set.contains(truth):
-            return None
-        return self.value(truth), "at the underlying matrix, observed without noise; f >= 0"
-
-    def _matches_observations(self, factors: Factors) -> bool:
-        """Return whether a matrix in factored form equals the observed entries, up to rounding."""
-        pattern, targets = self.pattern, self.targets
-        upper = 1e-12 * max(float(np.abs(targets[part]).max()) for part in pattern.slices())
-        for part in pattern.slices():
-            columns = pattern.rows.indices[part]
-            own = matrix_entries(factors, pattern.row_numbers(part), columns)
-            if np.abs(own - targets[part]).max() > upper:
-                return False
-        return True
 
     def start(self) -> FactoredMatrix:
         """Return the zero matrix."""

@@ -123,7 +123,7 @@ class _Whole(WholeSpace):
 
 
 class Distance(FiniteSum):
-    """|x - c|^2 with norms and moduli, which a complex step does not survive."""
+    """|x - c|^2 with norms and moduli."""
 
     n, set = 1, L1Ball(6, 3.0)
 
