@@ -279,7 +279,6 @@ OWN = {
     "check wrong_mine.py": "FILE.py:NAME",
     "check wrong_mine.py:Min": "did you mean 'Mine'",
     "check wrong_mine.py:THING": "of no kind that can be checked",
-    "check wrong_mine.py:Mine --kind estimator": "test a function by pfbench.testing.unbiased",
     "solve -p quadratic -a wrong_mine.py": "FILE.py:NAME",
     "solve -p quadratic -a wrong_mine.py:Mine": "wrong_mine.py:Mine[iterations=...]",
     "solve -p quadratic -a 'wrong_mine.py:Mine[iteration=3]'": "did you mean 'iterations'",

@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Gradient
 from pfbench.base.state import Point, State
 from pfbench.checking.components import check_equal
@@ -157,7 +156,6 @@ class ValueAndGradientChecks(ProblemChecks):
         point: dict[str, Any] = {"x": line.x}
         if isinstance(line.x, np.ndarray):
             point["u"] = line.y - line.x
-            text += self._describe_worst_entry(line.x)
         else:
             point["y"] = line.y
         needed = format_brief(expected)
@@ -166,21 +164,6 @@ class ValueAndGradientChecks(ProblemChecks):
             text,
             point,
         )
-
-    def _describe_worst_entry(self, x: Floats) -> str:
-        """Return a text that names the gradient entry with a dominating error, else ""."""
-        value, g = partial(value_as_float, self.problem), np.ravel(self.problem.gradient(x))
-        d = x.size
-        deviation, patience = np.full(d, -1.0), TimeLimit(1.0)
-        for k in patience.rounds(d):
-            unit = np.zeros(x.shape)
-            unit.ravel()[k] = 0.05 * max(1.0, norm(x))
-            result, _ = derivative(lambda t, unit=unit: value(x + t * unit))  # type: ignore[misc]
-            deviation[k] = abs(g[k] - float(result) / unit.ravel()[k])
-        worst = int(np.argmax(deviation))
-        if deviation[worst] < 0.5 * norm(deviation) or d == 1:
-            return ""
-        return f"; entry {worst} has the largest error"
 
     def check_hessian(self) -> str:
         """Check Hessian-vector products against finite differences of gradients.

@@ -101,7 +101,6 @@ def check(
     if kind is not None:
         check_choice("kind", kind, KINDS)
     name, result, kind = _resolve(subject, kind)
-    _refuse_other_kind(name, result, kind)
     on = None if problem is None else as_problem(problem)
     if on is not None and kind not in ("algorithm", "estimator"):
         raise InputError(f"{name} is a {kind}, which needs no problem: leave the problem out.")
@@ -233,15 +232,9 @@ def _load_builtin_estimator(selector: Selector) -> Any:
 
 def _load_small_builtin_set(selector: Selector) -> Any:
     """Return a built-in set in a small size, or an example of a set that needs arguments."""
-    entry = SETS[selector.name]
-    if entry.required_arguments:
-        if selector.parameters:
-            raise InputError(
-                f"the set {selector.name} needs {entry.required_arguments}, which only Python can "
-                f"pass: write {selector.name} alone to check an example, or build the set in a "
-                "module and name it as MODULE:NAME."
-            )
+    if selector.name in EXAMPLES and not selector.parameters:
         return EXAMPLES[selector.name]()
+    entry = SETS[selector.name]
     return feasible_set(
         selector.name, SHAPES[entry.points], **_parameters_with_test_values(entry, selector)
     )
@@ -288,19 +281,6 @@ def infer_kind(obj: Any, name: str) -> str:
     )
 
 
-def _refuse_other_kind(name: str, obj: Any, kind: str) -> None:
-    """Raise `InputError` if an object has none of the methods of a kind."""
-    methods = () if isinstance(obj, AlgorithmChoice) else _OF_KINDS[kind].required_methods
-    if methods and not any(callable(getattr(obj, part, None)) for part in methods):
-        advice = "leave out the kind"
-        if kind == "estimator":
-            advice = "test a function by pfbench.testing.unbiased"
-        raise InputError(
-            f"{name} cannot be checked as kind={kind}, as it has no method {' or '.join(methods)}: "
-            f"name another object, or {advice}."
-        )
-
-
 _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
     {"d": 6, "radius": 1.5, "size": (4, 3), "shape": (6,), "weight": 0.7}
 )
@@ -312,8 +292,6 @@ def _instantiate_unless_bare_algorithm(obj: Any, selector: Selector) -> Any:
 
     An algorithm class is instantiated only if the selector states parameters.
     """
-    if inspect.isfunction(obj) and next(iter(inspect.signature(obj).parameters), "") == "problem":
-        raise InputError(f"{selector} seems to be a measure: use it in `pfbench solve --measure`.")
     method = inspect.isclass(obj) and callable(getattr(obj, "run", None))
     if method and not selector.parameters:
         return obj

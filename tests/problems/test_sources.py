@@ -197,14 +197,6 @@ def test_row_numbers_of_a_range(in_parts):
         assert_array_equal(pattern.row_numbers(part), rows[part])
 
 
-def test_the_truth_is_held_against_every_part(in_parts):
-    data = dataclasses.replace(DRAWN, outliers=0.0).draw()
-    assert RobustMatrixRecovery(data).best_known[0] == pytest.approx(0.0, abs=1e-20)
-    values = data.values.copy()
-    values[-1] += 1e-9
-    assert RobustMatrixRecovery(dataclasses.replace(data, entries=values)).best_known is None
-
-
 # --- ratings of a user ----------------------------------------------------------------------------
 
 
