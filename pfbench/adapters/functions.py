@@ -447,7 +447,7 @@ class FunctionSampler(SamplerWithKnownMean):
     def user_functions(self) -> dict[str, Any]:
         """The user's function that each method calls."""
         own = {"draw": self.draw_function, "mean_gradient": self.sample_gradient}
-        return {**getattr(self.function, "user_functions", {}), **own}
+        return {**getattr(self.inner, "user_functions", {}), **own}
 
     def draw(self, rng: np.random.Generator, size: int) -> Any:
         """Return `size` draws of the user's sampling function."""
@@ -455,7 +455,7 @@ class FunctionSampler(SamplerWithKnownMean):
 
     def mean_gradient(self, values: Any, x: Any) -> Floats:
         """Return the mean gradient at x over the draws, computed by the user's function."""
-        start = self.function.start()
+        start = self.inner.start()
         g = self.sample_gradient(values, restore_layers(start, np.array(x)))
         return np.array(flatten_layers(start, g), dtype=np.float64)
 
@@ -479,7 +479,7 @@ def sample_function(
         or it differs between two calls with equal arguments.
     """
     sampler = FunctionSampler(
-        function=function, draw_function=draw, sample_gradient=mean_gradient, atoms=atoms
+        inner=function, draw_function=draw, sample_gradient=mean_gradient, atoms=atoms
     )
     x = function.start()
     first, second, third = (_batch_gradient(sampler, seed, x) for seed in (0, 0, 1))

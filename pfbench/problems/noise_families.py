@@ -223,9 +223,7 @@ class NoisyVectorFamily(NoiseFamily):
 
     def _add_noise(self, function: FiniteSum, noise: NoiseDistribution) -> FiniteSum:
         """Return a sampler of f with additive noise in the first entry of the gradient."""
-        return AdditiveNoise(
-            function=function, noise=noise, direction=np.eye(1, function.shape[0])[0]
-        )
+        return AdditiveNoise(inner=function, noise=noise, direction=np.eye(1, function.shape[0])[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +254,7 @@ class MultiplicativeFamily(AdditiveFamily):
 
     def _add_noise(self, function: FiniteSum, noise: NoiseDistribution) -> FiniteSum:
         """Return a sampler of f with multiplicative noise."""
-        return MultiplicativeNoise(function=function, noise=noise)
+        return MultiplicativeNoise(inner=function, noise=noise)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,7 +290,7 @@ class MatrixAdditiveFamily(NoiseFamily):
         )
         E = np.eye(m, k) * (np.arange(k) < r) / np.sqrt(r)
         return self._with_norm(
-            MatrixAdditiveNoise(function=function, noise=self._make_noise(), direction=E)
+            MatrixAdditiveNoise(inner=function, noise=self._make_noise(), direction=E)
         )
 
 

@@ -107,7 +107,7 @@ class NoisyGradient(SamplerWithKnownMean):
     @property
     def digest(self) -> str:
         """Hash of the function and of the noise distribution."""
-        return content_digest((type(self).__name__, self.function.digest, self.noise))
+        return content_digest((type(self).__name__, self.inner.digest, self.noise))
 
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
         """Return `size` independent draws of the noise xi, shape (size,)."""
@@ -116,7 +116,7 @@ class NoisyGradient(SamplerWithKnownMean):
     def constants(self, start: Any) -> Constants:
         """Return the constants of the function and of the noise, with their derivations."""
         names = ("D", "L_f", "L2_ms", "delta", "M", "sigma_hat", "ell")
-        constants = self.function.constants(start)
+        constants = self.inner.constants(start)
         return self.function_constants(start, *names, **self.noise_constants(constants, start))
 
     @abstractmethod
@@ -142,7 +142,7 @@ class AdditiveNoise(NoisyGradient):
     direction: Floats
 
     def __post_init__(self) -> None:
-        E = check_finite_array("direction", self.direction, shape=self.function.shape)
+        E = check_finite_array("direction", self.direction, shape=self.inner.shape)
         if abs(float(np.linalg.norm(E)) - 1.0) > 1e-12:
             raise InputError("direction must have the Euclidean norm 1: divide it by its norm.")
 

@@ -6,7 +6,6 @@ Measures use the exact f and its gradient; pfbench refuses methods that query th
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -18,11 +17,11 @@ from pfbench.base.checks import check_finite_array
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
-from pfbench.base.parameters import DelegatedAttribute
-from pfbench.base.protocols import FeasibleSet, Gradient, Measure
+from pfbench.base.protocols import Gradient
 from pfbench.base.sample import Draws, Indices
 from pfbench.problems.base import FiniteSum, content_digest
 from pfbench.problems.moments import max_quadratic_form
+from pfbench.problems.wrapper import ProblemWrapper
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.norms import NormBall
 
@@ -98,41 +97,20 @@ class Sampler(FiniteSum):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SamplerWithKnownMean(Sampler):
-    """Problem E f(x, xi) whose mean f and gradient are those of a given deterministic problem.
+class SamplerWithKnownMean(Sampler, ProblemWrapper):  # type: ignore[misc]
+    """Problem E f(x, xi) whose mean f and gradient are those of the deterministic problem `inner`.
 
-    Attributes
-    ----------
-    function
-        f, with its set, start, constants and measures: a problem of one component.
+    The problem f has one component; its set, start and measures are those of the sampler.
     """
 
-    function: FiniteSum
-
-    set = DelegatedAttribute[FeasibleSet]("function")
-    properties = DelegatedAttribute[frozenset[str]]("function")
-    best_known = DelegatedAttribute[tuple[float, str] | None]("function")
-    start = DelegatedAttribute[Callable[[], Any]]("function")
-    measures = DelegatedAttribute[Callable[[], Mapping[str, Measure]]]("function")
-
-    def value(self, x: Any) -> float:
-        """Return f(x)."""
-        return self.function.value(x)
-
-    def gradient(self, x: Any) -> Gradient:
-        """Return the exact gradient of f at x."""
-        return self.function.gradient(x)
-
-    def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return an upper bound of the smoothness of f in `norm` with its derivation, or None."""
-        return self.function.smoothness_in_norm(norm)
+    inner: FiniteSum
 
     def function_constants(self, start: Any, *names: str, **further: Any) -> Constants:
         """Return the function's constants with the given names, together with `further` constants.
 
         By default these are all constants but n.
         """
-        constants = self.function.constants(start)
+        constants = self.inner.constants(start)
         chosen = names or [name for name in constants.derivations if name != "n"]
         selected = {
             n: (getattr(constants, n), constants.derivations[n])

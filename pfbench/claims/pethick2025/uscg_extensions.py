@@ -131,7 +131,7 @@ class EntrywiseIndependentNoise(NoisyGradient):
 
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
         """Return independent draws of the noise vector, shape (size, d)."""
-        d = self.function.shape[0]
+        d = self.inner.shape[0]
         return self.noise.draw_scalars(rng, size * d).reshape(size, d)
 
     def mean_gradient(self, values: Floats, x: Floats) -> Floats:
@@ -154,7 +154,7 @@ def make_copies(K: int, p: float, q: float) -> HorizonProblem:
         set=WholeSpace(d), start_point=np.ones(d), noise=np.zeros((1, d)), weights=np.ones(d)
     )
     noise = NoiseDistribution("skewed", order=p, probability=q)
-    sampler = EntrywiseIndependentNoise(function=plain, noise=noise)
+    sampler = EntrywiseIndependentNoise(inner=plain, noise=noise)
     return HorizonProblem.from_problem(NormedProblem(sampler, norm_ball("linf", (d,))), K)
 
 
