@@ -14,7 +14,6 @@ the norm max holds in all three norms. These statements are pfbench's.
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,7 +21,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, LowerUpper
 from pfbench.sets.body import check_gradient, is_point
-from pfbench.sets.norms import NormBall, NormProduct
+from pfbench.sets.norms import NormProduct
 
 
 class _WeightedLayers(NormProduct):
@@ -51,22 +50,9 @@ class _WeightedLayers(NormProduct):
             [ball.norm(block) / ball.radius for ball, block in self._balls_and_blocks(x)]
         )
 
-    def _minimise(self, g: Any, minimiser: Callable[[NormBall, Floats], Any]) -> Floats:
-        """Return each layer's minimiser times the layer's weight, concatenated to one vector."""
-        weights = self._maximising_weights(self._dual_layer_norms(g))
-        pairs = zip(weights.tolist(), self.balls, self.split(g), strict=True)
-        return self._concatenate_blocks(
-            weight * np.asarray(minimiser(ball, block)) if weight else np.zeros(ball.shape)
-            for weight, ball, block in pairs
-        )
-
-    def lo(self, g: Any) -> Floats:
-        """Return a vertex v that minimises <g, v> over the set."""
-        return self._minimise(g, lambda ball, block: ball.lo(block))
-
-    def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return a minimiser of <g, v> over the ball; entries that g does not determine are 0."""
-        return self._minimise(g, lambda ball, block: ball.lo_zero_if_undetermined(block))
+    def _block_weights(self, g: Floats) -> list[float]:
+        weights: list[float] = self._maximising_weights(self._dual_layer_norms(g)).tolist()
+        return weights
 
     def minimum(self, g: Any) -> LowerUpper:
         """Return equal lower and upper bounds of min <g, v>, which is minus the dual norm of g."""

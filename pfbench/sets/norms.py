@@ -10,7 +10,7 @@ al. 2025.
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -95,8 +95,7 @@ class NormBall(ConvexBody):
         """
         if not check_gradient(g, self.shape).any():
             return np.zeros(self.shape)
-        v = self.lo(g)
-        return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
+        return _as_array(self.lo(g))
 
     def lmo_quality(self, g: Floats) -> LmoQuality:
         """Return the accuracy of the minimiser `lo_zero_if_undetermined(g)`; (1, 1) if g is 0."""
@@ -244,19 +243,24 @@ class NormProduct(NormBall):
 
     def lo(self, g: Any) -> Floats:
         """Return a vertex v that minimises <g, v> over the ball, computed block by block."""
-        results = [
-            ball.lo(block) for ball, block in self._balls_and_blocks(check_gradient(g, self.shape))
-        ]
-        return self._concatenate_blocks(
-            v if isinstance(v, np.ndarray) else v.matrix() for v in results
-        )
+        return self._minimise(g, lambda ball, block: ball.lo(block))
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return the results of `lo_zero_if_undetermined` for all blocks, as one vector."""
-        pairs = self._balls_and_blocks(check_gradient(g, self.shape))
+        """Return a minimiser of <g, v> over the ball; entries that g does not determine are 0."""
+        return self._minimise(g, lambda ball, block: ball.lo_zero_if_undetermined(block))
+
+    def _minimise(self, g: Any, minimiser: Callable[[NormBall, Floats], Any]) -> Floats:
+        """Return each block's minimiser times the block's weight, concatenated to one vector."""
+        g = check_gradient(g, self.shape)
+        pairs = zip(self._block_weights(g), self.balls, self.split(g), strict=True)
         return self._concatenate_blocks(
-            ball.lo_zero_if_undetermined(block) for ball, block in pairs
+            weight * _as_array(minimiser(ball, block)) if weight else np.zeros(ball.shape)
+            for weight, ball, block in pairs
         )
+
+    def _block_weights(self, g: Floats) -> list[float]:
+        """Return the part of its radius by which a minimiser moves each block."""
+        return [1.0] * len(self.balls)
 
     def minimum(self, g: Any) -> LowerUpper:
         """Return (lower, upper) bounds of the minimum of <g, v> over the product of balls.
@@ -283,7 +287,8 @@ class NormProduct(NormBall):
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a random vertex of each block's ball, concatenated to one vector."""
-        random_vertices = (ball.random_vertex(rng) for ball in self.balls)
-        return self._concatenate_blocks(
-            v if isinstance(v, np.ndarray) else v.matrix() for v in random_vertices
-        )
+        return self._concatenate_blocks(_as_array(ball.random_vertex(rng)) for ball in self.balls)
+
+
+def _as_array(v: Any) -> Floats:
+    return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())

@@ -16,9 +16,6 @@ from pfbench.base.parameters import Parameter
 from pfbench.sets.body import GreedyPolytope, as_read_only_copy, check_projectable, is_point
 from pfbench.sets.polytope_distance import is_in_hull
 
-_SPOT_CHECKS = 64
-"""Number of inequalities of submodularity that are tested before any work."""
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SubmodularBasePolytope(GreedyPolytope):
@@ -36,8 +33,7 @@ class SubmodularBasePolytope(GreedyPolytope):
     Raises
     ------
     InputError
-        If d is below 1, f is not 0 on the empty set, not finite, or one of 64 random inequalities
-        of submodularity does not hold.
+        If d is below 1, f is not 0 on the empty set, or not finite.
     """
 
     name: ClassVar[str] = "submodular-base"
@@ -56,7 +52,6 @@ class SubmodularBasePolytope(GreedyPolytope):
             raise InputError(
                 f"the function must be 0 on the empty set: subtract {empty:g}, its value there."
             )
-        self._spot_check_submodular()
 
     def set_function_value(self, members: Integers) -> float:
         """Return the value f(S) of the set function for the elements `members`.
@@ -72,23 +67,6 @@ class SubmodularBasePolytope(GreedyPolytope):
                 f"the function is {value} on the elements {members.tolist()}: it must be finite."
             )
         return value
-
-    def _spot_check_submodular(self) -> None:
-        """Raise if f violates submodularity in one of 64 trials with random elements and sets."""
-        rng = np.random.default_rng(0)
-        for _ in range(_SPOT_CHECKS if self.d > 1 else 0):
-            order = rng.permutation(self.d)
-            size = int(rng.integers(2, self.d + 1))
-            S, i, j = order[: size - 2], order[size - 2], order[size - 1]
-            with_i, with_j, both = np.append(S, i), np.append(S, j), np.append(S, [i, j])
-            value, other = self.set_function_value(with_i), self.set_function_value(with_j)
-            extra, less = self.set_function_value(both), self.set_function_value(S)
-            rounding = 1e-9 * max(abs(value), abs(other), abs(extra), abs(less))
-            if value + other < extra + less - rounding:
-                raise InputError(
-                    f"the function is not submodular: element {i} adds {value - less:g} to its "
-                    f"value on {S.tolist()}, but {extra - other:g} if {j} is in that set, too."
-                )
 
     @cached_property
     def entry_sum(self) -> float:

@@ -148,14 +148,6 @@ REFUSED = {
     "uniform negative": (lambda: UniformMatroid(3, -1), ["k=-1"]),
     "submodular empty": (lambda: SubmodularBasePolytope(2, lambda s: 1.0), ["1", "subtract"]),
     "submodular nan": (lambda: SubmodularBasePolytope(2, lambda s: math.nan), ["nan", "finite"]),
-    "supermodular": (
-        lambda: SubmodularBasePolytope(4, lambda s: float(len(s) ** 2)),
-        ["not submodular", "element"],
-    ),
-    "supermodular above one element": (
-        lambda: SubmodularBasePolytope(3, lambda s: (0.0, 1.0, 1.0, 1.5)[len(s)]),
-        ["not submodular", "adds 0 to", "but 0.5 if"],
-    ),
     "permutahedron empty": (lambda: Permutahedron([]), ["(0,)", "at least one"]),
     "permutahedron nan": (lambda: Permutahedron([1.0, math.nan]), ["entries", "NaN"]),
     "permutahedron radius": (lambda: Permutahedron.standard(3, -1.0), ["radius=-1"]),
