@@ -436,9 +436,3 @@ def check_entry_count(subject: str, entries: int) -> None:
             f"{subject} would have {entries:,} entries, more than {MOST_ENTRIES:,}: lower its "
             "sizes."
         )
-
-
-def format_rounded_down(number: float) -> str:
-    """Return a positive number as text, rounded down to four significant digits."""
-    unit = 10.0 ** (math.floor(math.log10(number)) - 3)
-    return f"{math.floor(number / unit) * unit:.4g}"

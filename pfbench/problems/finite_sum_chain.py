@@ -28,7 +28,6 @@ from pfbench.problems.base import (
     check_dense_point,
     check_entry_count,
     content_digest,
-    format_rounded_down,
 )
 from pfbench.problems.chain_bounds import CHAIN_BOUNDS
 from pfbench.sets.whole_space import WholeSpace
@@ -70,25 +69,18 @@ class FiniteSumChain(FiniteSum):
         if self.length < 1:
             raise InputError(
                 f"epsilon={self.epsilon:g} is too large for n={self.n}, as the chain in each "
-                "component would have no link: choose epsilon at most "
-                f"{format_rounded_down(math.sqrt(self._length_times_squared_epsilon))}, or a "
-                "smaller n."
+                "component would have no link: choose a smaller epsilon or n."
             )
         check_entry_count("a point", self.d)
 
-    @property
-    def _length_times_squared_epsilon(self) -> float:
-        """Product of the chain's length, before rounding, and epsilon^2.
-
-        It is Delta L/(24 l sqrt n), where l is the smoothness of a chain.
-        """
-        link = 24.0 * CHAIN_BOUNDS.smoothness_bound * math.sqrt(self.n)
-        return self.delta * self.smoothness / link
-
     @cached_property
     def length(self) -> int:
-        """Number K of links of each chain."""
-        return math.floor(self._length_times_squared_epsilon / self.epsilon / self.epsilon)
+        """Number K of links of each chain: Delta L/(24 l sqrt n epsilon^2), rounded down.
+
+        Here l is the smoothness of a chain.
+        """
+        link = 24.0 * CHAIN_BOUNDS.smoothness_bound * math.sqrt(self.n)
+        return math.floor(self.delta * self.smoothness / link / self.epsilon / self.epsilon)
 
     @property
     def beta(self) -> float:

@@ -13,7 +13,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.problems.additive_noise import NOISES as COMPONENT_NOISES
 from pfbench.problems.additive_noise import MatrixLeastSquares, SeparableQuadratic, make_noise
-from pfbench.problems.base import FiniteSum, check_entry_count
+from pfbench.problems.base import FiniteSum
 from pfbench.problems.family import AnySetFamily
 from pfbench.problems.noisy_gradients import (
     NOISES,
@@ -68,7 +68,6 @@ class SeparableFamily(NoisyFamily):
     def build(self) -> FiniteSum:
         """Build the problem from the values of this family's parameters."""
         d, rng = self.columns, np.random.default_rng(self.seed)
-        check_entry_count("a point", d)
         weights = np.ones(d)
         weights[0] = d if self.condition is None else check_real("condition", self.condition)
         feasible = self._build_feasible_set((d,))
@@ -98,9 +97,6 @@ class MatrixLeastSquaresFamily(NoisyFamily):
     def build(self) -> FiniteSum:
         """Build the problem from the values of this family's parameters."""
         p, m, n = self.rows, self.columns, self.outputs
-        check_entry_count("A", p * m)
-        check_entry_count("B", p * n)
-        check_entry_count("a point", m * n)
         rng = np.random.default_rng(self.seed)
         A, B = rng.standard_normal((p, m)), rng.standard_normal((p, n))
         feasible = self._build_feasible_set((m, n))
@@ -142,8 +138,6 @@ class TwoLayerFamily(AnySetFamily):
     def build(self) -> FiniteSum:
         """Build the problem from the values of this family's parameters."""
         n, m, h, k = self.rows, self.columns, self.hidden, self.outputs
-        check_entry_count("the features", n * max(m, h, k))
-        check_entry_count("a point", h * (m + k))
         rng = np.random.default_rng(self.seed)
         features = rng.standard_normal((n, m)) / np.sqrt(m)
         hidden = np.tanh(features @ rng.standard_normal((m, h)))
@@ -210,7 +204,6 @@ class NoisyVectorFamily(NoiseFamily):
     def build(self) -> FiniteSum:
         """Build the sampler from the values of this family's parameters."""
         d = self.columns
-        check_entry_count("a point", d)
         feasible = self._build_feasible_set((d,))
         begin = np.full(d, check_real("begin", self.begin))
         start = begin if feasible.contains(begin) else feasible.start()
@@ -278,7 +271,6 @@ class MatrixAdditiveFamily(NoiseFamily):
         m, k, r = self.rows, self.columns, self.rank
         if r > min(m, k):
             raise InputError(f"rank={r} must be at most {min(m, k)} for {m} x {k} matrices.")
-        check_entry_count("a point", m * k)
         rng = np.random.default_rng(self.seed)
         feasible = self._build_feasible_set((m, k))
         function = MatrixLeastSquares(
@@ -328,7 +320,6 @@ class RandomRowsFamily(AnySetFamily):
     def build(self) -> FiniteSum:
         """Build the sampler from the values of this family's parameters."""
         K, d = self.rows, self.columns
-        check_entry_count("the features", K * d)
         rng = np.random.default_rng(self.seed)
         features, targets = rng.standard_normal((K, d)), rng.standard_normal(K)
         weights = 0.5 + rng.random(K)

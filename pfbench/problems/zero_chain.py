@@ -19,12 +19,7 @@ from pfbench.base.checks import check_finite_array, check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.kernels import chain
-from pfbench.problems.base import (
-    check_dense_point,
-    check_entry_count,
-    content_digest,
-    format_rounded_down,
-)
+from pfbench.problems.base import check_dense_point, check_entry_count, content_digest
 from pfbench.problems.chain_bounds import CHAIN_BOUNDS
 from pfbench.problems.single_component import Operator, SingleComponent
 from pfbench.sets.balls import L2Ball
@@ -66,7 +61,7 @@ def chain_scaling(epsilon: float, L: float, delta: float) -> tuple[int, float]:
     if T < 1:
         raise InputError(
             f"epsilon={epsilon:g} is too large, as the chain in the problem would have no link: "
-            f"choose epsilon at most {format_rounded_down(math.sqrt(total))}."
+            f"choose epsilon below {math.sqrt(total):.4g}."
         )
     return T, scale * epsilon / (GAP * L)
 

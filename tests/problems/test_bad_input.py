@@ -75,7 +75,11 @@ SMALL = {"rows": 6, "columns": 5, "rank": 2, "density": 0.5}
         ("zero-chain", {"horizon": 10**5, "seed": 0}, ["directions", "100,000,000"]),
         ("zero-chain", {"rows": 3}, ["'rows'"]),
         ("finite-sum-chain", {"n": 0}, ["n=0", "at least 1"]),
-        ("finite-sum-chain", {"epsilon": 0.1}, ["epsilon=0.1", "too large for n=", "smaller n"]),
+        (
+            "finite-sum-chain",
+            {"epsilon": 0.1},
+            ["epsilon=0.1", "too large for n=", "smaller epsilon or n"],
+        ),
         ("finite-sum-chain", {"epsilon": -1.0}, ["epsilon=-1", "greater than 0"]),
         ("finite-sum-chain", {"smoothness": 0.0}, ["smoothness=0"]),
         ("finite-sum-chain", {"delta": math.nan}, ["delta=nan"]),
