@@ -18,6 +18,7 @@ from pfbench.base.sample import Indices, weight_indices
 from pfbench.kernels import multitask_kernels
 from pfbench.kernels.multitask_kernels import TaskData
 from pfbench.kernels.numba_compilation import thread_count
+from pfbench.problems.linear_losses import Loss, derive_constants
 from pfbench.problems.matrix_models import (
     MatrixModel,
     Numbers,
@@ -32,12 +33,15 @@ from pfbench.problems.moments import (
 )
 from pfbench.sets.norms import NormBall
 
-SOFTMAX_THIRD = 0.27216553
-"""sup of the third derivative of log sum exp along unit vectors, sqrt(2)/(3 sqrt 3); rounded up.
-
-It is the third central moment of the entries of a unit vector u under the softmax; the largest is
-that of two values, u = (1, -1)/sqrt 2 with p = (1 -+ 1/sqrt 3)/2.
-"""
+SOFTMAX = Loss(
+    math.sqrt(2.0),
+    0.5,
+    0.27216553,
+    0.0,
+    "log sum exp: diag(p) - pp' <= 1/2, attained where two classes have probability 1/2; |phi'''| "
+    "<= sqrt 2/(3 sqrt 3) is the largest third central moment of a unit vector",
+)
+"""Softmax loss; its third derivative is largest for u = (1, -1)/sqrt 2, p = (1 -+ 1/sqrt 3)/2."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,51 +163,33 @@ class MulticlassLogistic(MatrixModel):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
-        top, squares = self._moment_eigenvalue_bounds, self._row_norms_squared
+        moments, squares = self._moment_eigenvalue_bounds, self._row_norms_squared
         certified = eigenvalue_bound_probability_note(self._data[0])
+        stated = derive_constants(SOFTMAX, moments, squares, certified)
+        stated["sigma2"] = (
+            2.0 * float(squares.mean()),
+            "2 E|a|^2: |softmax - e_y|^2 <= 2 (1 - p_y)^2 <= 2",
+        )
         return self._with_set_constants(
             n=(self.n, "number of rows"),
-            L_f=(
-                0.5 * top[0],
-                "lambda_max(A'A/n)/2: diag(p) - pp' <= 1/2, attained where two classes have"
-                " probability 1/2: at 0 if there are two (of C classes the norm there is "
-                f"1/C){certified}",
-            ),
-            L_ms=(
-                0.5 * math.sqrt(top[1]),
-                "sqrt(lambda_max(E|a|^2 a a'))/2: |softmax(z) - softmax(z')| <= |z - z'|/2"
-                f"{certified}",
-            ),
-            L_max=(0.5 * float(squares.max()), "max |a_i|^2/2"),
             L_mean=(0.5 * float(squares.mean()), "E|a|^2/2"),
-            L2_ms=(
-                SOFTMAX_THIRD * math.sqrt(top[2]),
-                "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')), sup|phi'''| = sqrt 2/(3 sqrt 3)"
-                f" = 0.27217: the largest third central moment of a unit vector{certified}",
-            ),
-            sigma2=(
-                2.0 * float(squares.mean()),
-                "2 E|a|^2: |softmax - e_y|^2 <= 2 (1 - p_y)^2 <= 2",
-            ),
             delta=(self.value(start), "f(start) - 0, since phi > 0"),
-            ell=(0.0, "0: f is convex"),
+            **stated,
         )
 
 
 _SERIAL_ENTRIES = 1 << 20
 """Number of entries of the data up to which one thread handles all rows."""
 
-SIGMOID_SLOPE = 8.0 / 27.0
-"""sup |psi'| of psi = s^2, s = 1/(1 + exp(-z)): 2 s^2 (1 - s) at s = 2/3."""
-
-SIGMOID_CURVATURE = 0.15405858
-"""sup |psi''|: 2 s^2 (1 - s)(2 - 3 s) at s = (15 - sqrt 33)/24; rounded up."""
-
-SIGMOID_LOWER = 0.12020441
-"""-inf psi'', at s = (15 + sqrt 33)/24; rounded up."""
-
-SIGMOID_THIRD = 0.20202301
-"""sup |psi'''|: 2 s^2 (1 - s)(4 - 15 s + 12 s^2), at s = 0.63626; rounded up."""
+SIGMOID = Loss(
+    8.0 / 27.0,
+    0.15405858,
+    0.20202301,
+    0.12020441,
+    "s^2, s = 1/(1 + exp(-z)): |phi'| <= 8/27 at s = 2/3, -0.12020 <= phi'' <= 0.15406 at s = (15 "
+    "+- sqrt 33)/24, |phi'''| <= 0.20202 at s = 0.63626",
+)
+"""Squared sigmoid; the bounds are rounded up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,43 +347,18 @@ class MultitaskSigmoid(MatrixModel):
 
     def component_smoothness(self) -> Floats:
         """Return |a_i|^2 times the largest absolute curvature of the loss, for each row a_i."""
-        return SIGMOID_CURVATURE * self._row_norms_squared
+        return SIGMOID.curvature * self._row_norms_squared
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
-        top, squares = self._moment_eigenvalue_bounds, self._row_norms_squared
+        moments, squares = self._moment_eigenvalue_bounds, self._row_norms_squared
         longest = int(np.diff(self._data.bounds).max())
         certified = eigenvalue_bound_probability_note(self._data.values[:longest])
-        if certified:
-            certified += " for each task"
+        note = "; E is the sum over the rows of one task, over n: the largest of any task"
+        note += f"{certified} for each task" if certified else ""
         return self._with_set_constants(
             n=(self.n, "number of rows"),
-            L_f=(
-                SIGMOID_CURVATURE * top[0],
-                "sup|psi''| = 0.15406, at s = (15 - sqrt 33)/24, times the largest "
-                "lambda_max(A_t'A_t)/n of a task: the Hessian has one block for each task"
-                f"{certified}",
-            ),
-            L_ms=(
-                SIGMOID_CURVATURE * math.sqrt(top[1]),
-                "sup|psi''| sqrt(max over tasks of "
-                f"lambda_max((1/n) sum_(i in t) |a|^2 a a')){certified}",
-            ),
-            L_max=(SIGMOID_CURVATURE * float(squares.max()), "sup|psi''| max |a_i|^2"),
-            L_mean=(SIGMOID_CURVATURE * float(squares.mean()), "sup|psi''| E|a|^2"),
-            L2_ms=(
-                SIGMOID_THIRD * math.sqrt(top[2]),
-                "sup|psi'''| sqrt(max over tasks of lambda_max((1/n) sum_(i in t) |a|^4 a "
-                f"a')), sup|psi'''| = 0.20202 at s = 0.63626{certified}",
-            ),
-            sigma2=(
-                SIGMOID_SLOPE**2 * float(squares.mean()),
-                "sup|psi'|^2 E|a|^2, sup|psi'| = 8/27 at s = 2/3",
-            ),
+            L_mean=(SIGMOID.curvature * float(squares.mean()), "sup|phi''| E|a|^2"),
             delta=(self.value(start), "f(start) - 0, since every loss is a square"),
-            ell=(
-                SIGMOID_LOWER * top[0],
-                "-inf psi'' = 0.12020, at s = (15 + sqrt 33)/24, times the largest "
-                f"lambda_max(A_t'A_t)/n of a task{certified}",
-            ),
+            **derive_constants(SIGMOID, moments, squares, note),
         )

@@ -22,7 +22,14 @@ from pfbench.base.sample import Indices, count_indices
 from pfbench.kernels import linear
 from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, content_digest
 from pfbench.problems.least_known import LEAST_KNOWN
-from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SQUARE, Loss
+from pfbench.problems.linear_losses import (
+    LOG_COSH,
+    LOGISTIC,
+    ROBUST,
+    SQUARE,
+    LinearLoss,
+    derive_constants,
+)
 from pfbench.problems.moments import (
     eigenvalue_bound_probability_note,
     eigenvalue_lower_bound,
@@ -34,9 +41,6 @@ from pfbench.sets.body import ConvexBody
 
 _LEAST_SQUARES = 2e9
 """Largest n d min(n, d) for which least squares are solved exactly: about a second."""
-
-SUP_REGULARISER_THIRD = 4.6685593
-"""sup |r'''| of r(t) = t^2/(1+t^2), attained at t^2 = 1 - 2/sqrt 5; rounded up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +68,7 @@ class LinearModel(FiniteSum):
         If the data are empty, not finite or of differing lengths, or a set and a penalty are given.
     """
 
-    loss: ClassVar[Loss]
+    loss: ClassVar[LinearLoss]
 
     features: Any
     labels: Floats
@@ -240,40 +244,20 @@ class LinearModel(FiniteSum):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
-        a = self.alpha
-        top = self._moment_eigenvalue_bounds
-        squares = self._row_norms_squared
-        loss = self.loss
         h = 0.0 if self.penalty is None else self.penalty.value(start)
         certified = eigenvalue_bound_probability_note(self._csr)
+        moments, squares = self._moment_eigenvalue_bounds, self._row_norms_squared
+        stated = derive_constants(self.loss, moments, squares, certified, self.alpha)
         D, exact = self.set.diameter, "exact" if self.set.diameter_is_exact else "an upper bound"
+        stated["sigma2"] = (
+            self._gradient_second_moment_bound(start, D),
+            "E sup|phi'|^2 |a|^2; the regulariser has no variance (where phi' is not bounded: "
+            "its largest values over the set, |<a, start> - b| + |a| D)",
+        )
         return Constants.from_derivations(
             n=(self.n, "number of rows"),
             D=(D, f"diameter of the set {self.set.name}, {exact}"),
-            L_f=(
-                loss.curvature * top[0] + 2.0 * a,
-                f"sup|phi''| lambda_max(A'A/n) + 2 alpha (r'' <= 2 at 0); {loss.derivation}{certified}",  # noqa: E501
-            ),
-            L_ms=(
-                loss.curvature * math.sqrt(top[1]) + 2.0 * a,
-                "sup|phi''| sqrt(lambda_max(E|a|^2 a a')) + 2 alpha, by the triangle "
-                f"inequality in mean square{certified}",
-            ),
-            L_max=(
-                loss.curvature * float(squares.max()) + 2.0 * a,
-                "sup|phi''| max |a_i|^2 + 2 alpha",
-            ),
             L_mean=(float(self.component_smoothness().mean()), "sup|phi''| E|a|^2 + 2 alpha"),
-            L2_ms=(
-                loss.third * math.sqrt(top[2]) + SUP_REGULARISER_THIRD * a,
-                "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')) + alpha sup|r'''|, "
-                f"sup|r'''| = 4.66856{certified}",
-            ),
-            sigma2=(
-                self._gradient_second_moment_bound(start, D),
-                "E sup|phi'|^2 |a|^2; the regulariser has no variance (where phi' is not bounded: "
-                "its largest values over the set, |<a, start> - b| + |a| D)",
-            ),
             delta=(
                 self.value(start) + h,
                 "f(start) + h(start) - 0, since all losses and penalties are >= 0",
@@ -284,10 +268,7 @@ class LinearModel(FiniteSum):
                 "strong convexity, lambda_min(A'A/n) less its rounding error; li2019's sigma with "
                 "tau = 0",
             ),
-            ell=(
-                loss.lower * top[0] + a / 2.0,
-                f"-inf phi'' lambda_max(A'A/n) + alpha/2 (r'' >= -1/2){certified}",
-            ),
+            **stated,
         )
 
     def _gradient_second_moment_bound(self, start: Floats, D: float) -> float:

@@ -24,16 +24,9 @@ from scipy.optimize import minimize
 
 from pfbench.base.constants import MEANING
 from pfbench.problems import matrix_recovery
-from pfbench.problems.class_models import (
-    SIGMOID_CURVATURE,
-    SIGMOID_LOWER,
-    SIGMOID_SLOPE,
-    SIGMOID_THIRD,
-    SOFTMAX_THIRD,
-)
-from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST
+from pfbench.problems.class_models import SIGMOID, SOFTMAX
+from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SUP_REGULARISER_THIRD
 from pfbench.problems.linear_models import (
-    SUP_REGULARISER_THIRD,
     LeastSquares,
     LogCosh,
     NonconvexLogistic,
@@ -180,12 +173,12 @@ P, T = 1.0 / (1.0 + np.exp(-Z)), np.tanh(Z)
 S = 1.0 / (1.0 + np.exp(-Z))
 
 SUPREMA = {
-    "s^2, slope": (np.max(2.0 * S**2 * (1.0 - S)), SIGMOID_SLOPE),
-    "s^2, second": (np.max(2.0 * S**2 * (1.0 - S) * (2.0 - 3.0 * S)), SIGMOID_CURVATURE),
-    "s^2, minus second": (-np.min(2.0 * S**2 * (1.0 - S) * (2.0 - 3.0 * S)), SIGMOID_LOWER),
+    "s^2, slope": (np.max(2.0 * S**2 * (1.0 - S)), SIGMOID.slope),
+    "s^2, second": (np.max(2.0 * S**2 * (1.0 - S) * (2.0 - 3.0 * S)), SIGMOID.curvature),
+    "s^2, minus second": (-np.min(2.0 * S**2 * (1.0 - S) * (2.0 - 3.0 * S)), SIGMOID.lower),
     "s^2, third": (
         np.max(np.abs(2.0 * S**2 * (1.0 - S) * (4.0 - 15.0 * S + 12.0 * S**2))),
-        SIGMOID_THIRD,
+        SIGMOID.third,
     ),
     "psi' squared": (np.max((Z * E) ** 2), matrix_recovery.SUP_SLOPE_SQUARED),
     "psi''' ": (np.max(np.abs((Z**3 - 3.0 * Z) * E)), matrix_recovery.SUP_THIRD),
@@ -220,7 +213,7 @@ def test_the_third_derivative_of_the_softmax_is_the_supremum(classes):
 
     starts = 2.0 * rng.standard_normal((20, 2 * classes))
     found = -min(minimize(minus_moment, start).fun for start in starts)
-    assert found <= SOFTMAX_THIRD <= found * (1.0 + 1e-5)
+    assert found <= SOFTMAX.third <= found * (1.0 + 1e-5)
 
 
 # --- norms of the data matrix ---------------------------------------------------------------------

@@ -175,8 +175,8 @@ def test_constants_of_tasks_are_those_of_the_worst_task():
     for t in range(2):
         A = reference.A[reference.tasks == t]
         top = max(top, np.linalg.eigvalsh(A.T @ A / 12.0)[-1])
-    assert_allclose(constants.L_f, class_models.SIGMOID_CURVATURE * top, rtol=1e-11)
-    assert_allclose(constants.ell, class_models.SIGMOID_LOWER * top, rtol=1e-11)
+    assert_allclose(constants.L_f, class_models.SIGMOID.curvature * top, rtol=1e-11)
+    assert_allclose(constants.ell, class_models.SIGMOID.lower * top, rtol=1e-11)
     # One task with all rows would be larger: the blocks matter.
     whole = np.linalg.eigvalsh(reference.A.T @ reference.A / 12.0)[-1]
     assert whole > 1.1 * top
