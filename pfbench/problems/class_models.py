@@ -165,8 +165,8 @@ class MulticlassLogistic(MatrixModel):
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         moments, squares = self._moment_eigenvalue_bounds, self._row_norms_squared
         certified = eigenvalue_bound_probability_note(self._data[0])
-        stated = derive_constants(SOFTMAX, moments, squares, certified)
-        stated["sigma2"] = (
+        derived = derive_constants(SOFTMAX, moments, squares, certified)
+        derived["sigma2"] = (
             2.0 * float(squares.mean()),
             "2 E|a|^2: |softmax - e_y|^2 <= 2 (1 - p_y)^2 <= 2",
         )
@@ -174,7 +174,7 @@ class MulticlassLogistic(MatrixModel):
             n=(self.n, "number of rows"),
             L_mean=(0.5 * float(squares.mean()), "E|a|^2/2"),
             delta=(self.value(start), "f(start) - 0, since phi > 0"),
-            **stated,
+            **derived,
         )
 
 

@@ -247,9 +247,9 @@ class LinearModel(FiniteSum):
         h = 0.0 if self.penalty is None else self.penalty.value(start)
         certified = eigenvalue_bound_probability_note(self._csr)
         moments, squares = self._moment_eigenvalue_bounds, self._row_norms_squared
-        stated = derive_constants(self.loss, moments, squares, certified, self.alpha)
+        derived = derive_constants(self.loss, moments, squares, certified, self.alpha)
         D, exact = self.set.diameter, "exact" if self.set.diameter_is_exact else "an upper bound"
-        stated["sigma2"] = (
+        derived["sigma2"] = (
             self._gradient_second_moment_bound(start, D),
             "E sup|phi'|^2 |a|^2; the regulariser has no variance (where phi' is not bounded: "
             "its largest values over the set, |<a, start> - b| + |a| D)",
@@ -268,7 +268,7 @@ class LinearModel(FiniteSum):
                 "strong convexity, lambda_min(A'A/n) less its rounding error; li2019's sigma with "
                 "tau = 0",
             ),
-            **stated,
+            **derived,
         )
 
     def _gradient_second_moment_bound(self, start: Floats, D: float) -> float:
