@@ -15,6 +15,7 @@ from pfbench.base.user_code import load_user_object
 from pfbench.claims.methods.method_claims import current_claim_name
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.criteria import WinnerByCriterion, find_winner_by_criterion
+from pfbench.verification.paper_tables import load_table
 from pfbench.verification.replay.small_cases import restrict_to_case
 from pfbench.verification.subject import Subject
 from pfbench.verification.user_claims import load_claims
@@ -25,17 +26,13 @@ if TYPE_CHECKING:  # what runs a verification is imported by it: claims are list
     from pfbench.verification.outcomes import Verification
     from pfbench.verification.session import Progress
 
-_PAPERS = (
-    "shen2019 qu2018 li2019 wang2019 lacoste2016 jaggi2013 pethick2025 polytopes relatives kim2026 "
-    "halbey2026 wirth2025 peng2026 hu2026 layers defazio2014 schmidt2017 amsel2025 "
-    "martinezrubio2025 shulgin2026 jang2026 zhang2026 richtarik2026 methods"
-)
-"""Names of the papers' folders."""
-
 PAPERS: Mapping[str, Paper] = MappingProxyType(
-    {key: import_module(f"pfbench.claims.{key}").PAPER for key in _PAPERS.split()}
+    {
+        key: import_module(f"pfbench.claims.{key}").PAPER
+        for key in load_table(Path(__file__).with_name("papers.toml"))
+    }
 )
-"""Papers by key."""
+"""Papers by key, in the order of ``papers.toml``."""
 
 CLAIMS: Mapping[str, Claim] = MappingProxyType(
     {claim.name: claim for paper in PAPERS.values() for claim in paper.claims}

@@ -1,5 +1,6 @@
 """Reading of a paper's claims, mutants and errata from its modules and TOML files."""
 
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -18,6 +19,12 @@ from pfbench.verification.units import Formula, PowerProductFunction, formula
 from pfbench.verification.user_claims import collect_paper
 
 
+def read_listed_paper(package: str) -> Paper:
+    """Return a paper of the catalogue; ``papers.toml`` lists its title and its modules."""
+    folder = Path(str(sys.modules[package].__file__)).parent
+    return read_paper(package, **load_table(folder.with_name("papers.toml"))[folder.name])
+
+
 def read_paper(package: str, title: str, modules: str) -> Paper:
     """Return a paper with the claims, mutants and errata in the folder of `package`.
 
@@ -33,8 +40,8 @@ def read_paper(package: str, title: str, modules: str) -> Paper:
     folder = Path(str(files[0].__file__)).parent
     claims = collect_paper(value for file in files for value in vars(file).values()).claims
     existing = {claim.name: claim for claim in claims}
-    faults = _load_table(folder / "faults.toml").items()
-    errata = _load_table(folder / "errata.toml").items()
+    faults = load_table(folder / "faults.toml").items()
+    errata = load_table(folder / "errata.toml").items()
     return Paper(
         key=package.rpartition(".")[2],
         title=title,
@@ -44,7 +51,8 @@ def read_paper(package: str, title: str, modules: str) -> Paper:
     )
 
 
-def _load_table(path: Path) -> dict[str, Any]:
+def load_table(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file, or an empty table if the file does not exist."""
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 

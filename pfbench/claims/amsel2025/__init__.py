@@ -5,12 +5,7 @@ not the polynomials of the theorems, as their triples are divided by a safety fa
 intervals of singular values for them.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Amsel, Persson, Musco, Gower: The Polar Express, Optimal Matrix Sign Methods and Their "
-    "Application to the Muon Algorithm, 2025",
-    "polar_express",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

@@ -7,12 +7,7 @@ The source replaces the entry of the drawn component. `saga` draws another one f
 the next estimate and of V, which has no product of x and the entries, are the same.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Defazio, Bach, Lacoste-Julien: SAGA, A Fast Incremental Gradient Method With Support for "
-    "Non-Strongly Convex Composite Objectives, NeurIPS 2014",
-    "saga_with_weights",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

@@ -3,9 +3,7 @@
 The abstract and the introduction of the paper were read; pfbench derives the construction.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__, "Halbey et al.: Lower bounds for Frank-Wolfe on strongly convex sets", "worst_start"
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

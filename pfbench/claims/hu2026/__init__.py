@@ -4,12 +4,7 @@ The abstract and the first page of the paper were read. The bound, its constants
 pfbench's, and so is what an error of delta means.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Hu: Robustness of the Frank-Wolfe Method under Inexact Oracles and the Cost of Linear "
-    "Minimization, 2026",
-    "inexact_gradients",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

@@ -1,6 +1,6 @@
 """Frank-Wolfe for convex objectives."""
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(__name__, "Jaggi: Revisiting Frank-Wolfe, ICML 2013", "theorem1")
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

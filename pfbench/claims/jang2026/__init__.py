@@ -4,11 +4,7 @@ Only the abstract of the paper was read, which states the order epsilon^(-3.5) o
 step. The statements, their constants and their proofs are pfbench's.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Jang, Lee: Accelerating LMO-Based Optimization via Implicit Gradient Transport, 2026",
-    "transported_gradients",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

@@ -4,11 +4,7 @@ Notation: M_t = beta M_{t-1} + G_t, M_0 = 0; X_0 = M_t/|M_t|_F, then q times X <
 the step. The paper was read in part, and in a machine-made copy.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Kim, Oh: Convergence of Muon with Newton-Schulz, ICLR 2026",
-    "orthogonalisers theorem1",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

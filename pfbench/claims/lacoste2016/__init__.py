@@ -3,11 +3,7 @@
 Notation: g_t the Frank-Wolfe gap at x_t, C >= C_f the curvature, h0 = f(x_0) - min f.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Lacoste-Julien: Convergence Rate of Frank-Wolfe for Non-Convex Objectives, 2016",
-    "theorem1 sections_2_and_3",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

@@ -3,11 +3,7 @@
 The statements and their constants are pfbench's.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Norms of several layers, and a network of two",
-    "norms_of_layers joint_smoothness steps_of_layers",
-)
-"""Claims about layers."""
+PAPER = read_listed_paper(__name__)
+"""Claims about the paper."""

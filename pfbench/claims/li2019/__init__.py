@@ -6,11 +6,7 @@ delta0 >= f(theta_0) - f(theta_hat), D_t^2 = 4 delta0 2^-t/sigma_hat, D the diam
 t = 1, 2, ... the outer iteration and k = 1 .. N_t the inner one.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Li, Qu, Xu: Projection-Free Algorithms in Statistical Estimation, 2018",
-    "theorem1 corollary3 stat theorem2 nonconvex lemma1",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

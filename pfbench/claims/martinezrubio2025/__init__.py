@@ -4,11 +4,7 @@ The abstract, a summary with the formulas, and reviews of the paper were read. T
 smaller bound are derived by pfbench.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Martinez-Rubio, Pokutta: Beyond Short Steps in Frank-Wolfe Algorithms, 2025",
-    "primal_dual_gap",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

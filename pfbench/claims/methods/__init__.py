@@ -3,6 +3,7 @@
 The schedules are stated in one file for each family, as in `pfbench/algorithms/`.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(__name__, "The methods as their sources state them", "method_claims")
+PAPER = read_listed_paper(__name__)
+"""Claims about the paper."""

@@ -4,12 +4,7 @@ Notation: M_t = beta1 M_{t-1} + (1 - beta1) g_t, M_0 = 0, N_t = beta2 M_t + (1 -
 W_{t+1} = W_t - eta O(N_t), t = 1 .. K. The main text was read, in a copy made by machine.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Peng, Wang, Yu: Convergence of Practical Muon with Finite Newton-Schulz Iterations and "
-    "Nesterov Momentum, 2026",
-    "nesterov_momentum",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

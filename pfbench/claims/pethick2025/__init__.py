@@ -6,12 +6,7 @@ min f, K iterations, L the smoothness from |.| to |.|_*, L_2 the Euclidean one. 
 in a machine-made copy: a statement that fails as read there is *doubtful*, not wrong.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Pethick, Xie, Antonakopoulos, Zhu, Silveti-Falls, Cevher: Training Deep Learning Models with "
-    "Norm-Constrained LMOs, ICML 2025",
-    "geometry identities averaged_errors theorems5 uscg_extensions",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

@@ -3,12 +3,7 @@
 The abstract was read. All statements with constants are pfbench's.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Richtarik, Gruntkowska, Li: Local LMO, Constrained Gradient Optimization via a Local Linear "
-    "Minimization Oracle, 2026",
-    "local_steps",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

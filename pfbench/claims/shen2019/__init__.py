@@ -5,12 +5,7 @@ eta the step, D the diameter, L = max(L_f, L_ms), L2 = L2_ms, Delta the gap of f
 Frank-Wolfe gap.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Shen, Fang, Zhao, Huang, Qian: Complexities in Projection-Free Stochastic Non-convex "
-    "Minimization, AISTATS 2019",
-    "table1_counts theorem31 remark31 error_laws unbiased table1 sagafw recovery_claims theorem51",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

@@ -4,12 +4,7 @@ The main text was read, in a copy made by machine, without the proofs. The law o
 pfbench's.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Shulgin, Gadaev, Khirirat, Richtarik: Understanding MARS: When Scaling Momentum Correction "
-    "Provably Helps, 2026",
-    "scaled_correction",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

@@ -4,11 +4,7 @@ Notation: K iterations, q the epoch length and S the batch (q = |S| = sqrt n), e
 L = max(L_f, L_ms), G the gradient mapping at 1/(2L), Delta the gap at the start.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Wang, Ji, Zhou, Liang, Tarokh: SpiderBoost and Momentum, NeurIPS 2019",
-    "mean_mapping theorem3 table1 step",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

@@ -4,12 +4,7 @@ The abstract of the paper was read: its step is at least as fast as every fixed 
 their constants and proofs, are pfbench's.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__,
-    "Wirth, Pena, Pokutta: Adaptive Open-Loop Step-Sizes for Accelerated Convergence Rates of the "
-    "Frank-Wolfe Algorithm, 2025",
-    "open_loop",
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""

@@ -3,9 +3,7 @@
 The main text was read, in a copy made by machine.
 """
 
-from pfbench.verification.paper_tables import read_paper
+from pfbench.verification.paper_tables import read_listed_paper
 
-PAPER = read_paper(
-    __name__, "Zhang, Lin: The Row Normalization Puzzle in Muon, 2026", "normuon_steps"
-)
+PAPER = read_listed_paper(__name__)
 """Claims about the paper."""
