@@ -164,13 +164,11 @@ def check_lo(trial: Trial) -> Evidence:
         ratio = _lo_calls_of_schedule(trial, problem, T) / both
         second[f"steep vertex of the simplex, T={T}"] = statistics.decide_inequality([ratio])
     growth, runs = _decide_lo_growth(trial)
-    parts = {
-        "first term": statistics.best_if_all_hold_else_worst(first),
-        "second term": statistics.best_if_all_hold_else_worst(second),
-        "growth": growth,
-    }
+    decision = statistics.combine_all(
+        {"first term": first, "second term": second, "growth": growth}
+    )
     claimed = {"ratio": 1.0, "exponent of 1/epsilon": 1.0}
-    return Evidence(statistics.combine_all(parts), claimed, len(first) + len(second) + runs)
+    return Evidence(decision, claimed, len(first) + len(second) + runs)
 
 
 def _decide_lo_growth(trial: Trial) -> tuple[statistics.Decision, int]:

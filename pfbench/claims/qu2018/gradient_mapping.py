@@ -1,7 +1,7 @@
 """Shared parts of qu2018's theorems: the gradient mapping, a linear function, schedule costs."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,12 @@ import numpy.typing as npt
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Problem
 from pfbench.sets import Box
-from pfbench.verification import Evidence, Floats, Instance, MethodFailed, NotTestable, Trial
+from pfbench.verification import Evidence, Floats, Instance, MethodFailed, Trial
 from pfbench.verification.instruments import indefinite
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
     SeedRows,
-    best_if_all_hold_else_worst,
     combine_parts_and_conditions,
     decide_equality,
     decide_exponent,
@@ -29,6 +28,12 @@ from pfbench.verification.statistics import (
 def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
     """Return |G|^2 for the gradient mapping G = (x - prox(x - lam g))/lam at x, with gradient g."""
     return float(np.sum((x - problem.prox(x, g, lam)) ** 2)) / lam**2
+
+
+def compute_weighted_mean(values: Sequence[float]) -> float:
+    """Return the mean of the values of iterations k = 1, 2, ..., weighted by k (k + 1)."""
+    k = np.arange(1.0, len(values) + 1.0)
+    return float(np.average(values, weights=k * (k + 1.0)))
 
 
 def minimiser_distance_and_norm(problem: indefinite.IndefiniteQuadratic) -> tuple[float, float]:
@@ -70,9 +75,6 @@ def make_momentum_slope(N: int) -> indefinite.IndefiniteQuadratic:
         1.0, distance_covered_with_momentum(N) / 2.0, 1e4
     )
 
-
-FACTORS = (1.0, 0.5, 0.25)
-"""The grid of tuned schedules: factors of the L that sets the steps."""
 
 GOOD = 48
 """Least number of runs that show that an output with a small mean is good on average."""
@@ -128,8 +130,7 @@ def measure_run_cost_and_target_cost(
             break
     if not ratios:
         raise MethodFailed("the method makes no iteration")
-    k = np.arange(1.0, len(ratios) + 1.0)
-    mean = float(np.average(ratios, weights=k * (k + 1.0) if weighted else None))
+    mean = compute_weighted_mean(ratios) if weighted else float(np.mean(ratios))
     return RunCost(to_target, counts.sfo, counts.lo, min(ratios), mean)
 
 
@@ -175,12 +176,7 @@ def check_means_and_exact_counts(
         )
         runs += needed
     return Evidence(
-        combine_parts_and_conditions(
-            {"mean": best_if_all_hold_else_worst(parts)},
-            {"count": best_if_all_hold_else_worst(counts)},
-        ),
-        {"ratio": 1.0},
-        runs,
+        combine_parts_and_conditions({"mean": parts}, {"count": counts}), {"ratio": 1.0}, runs
     )
 
 
@@ -213,8 +209,8 @@ class ScheduleSweep:
         """Numbers by which the largest epsilon is divided to give each epsilon of the sweep."""
         return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
 
-    def runs_by_seed(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:
-        """Return the costs of each seed's runs, scheduled for a smoothness of `factor` * L."""
+    def runs_by_seed(self) -> SeedRows[int, list[RunCost]]:
+        """Return the costs of each seed's runs."""
         trial, multiples = self.trial, self.accuracy_divisors
         seeds = trial.seeds(MOST_SEEDS, "problems")
         draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))
@@ -222,11 +218,10 @@ class ScheduleSweep:
         def row(k: int) -> list[RunCost]:
             problem = self.problem.build_with_generator(np.random.default_rng(seeds[k]))
             constants = problem.constants(problem.start())
-            arguments = {} if factor == 1.0 else {"smoothness": factor * constants.L}
             costs = []
             for multiple, seed in zip(multiples, draws[k], strict=True):
                 epsilon = self.largest_tolerance(constants) / multiple
-                algorithm = trial.make_scheduled(epsilon, constants, **arguments)
+                algorithm = trial.make_scheduled(epsilon, constants)
                 costs.append(
                     measure_run_cost_and_target_cost(
                         *(trial, problem, algorithm, epsilon, self.lam(constants.L)),
@@ -238,33 +233,6 @@ class ScheduleSweep:
 
         return SeedRows(row, range(MOST_SEEDS))
 
-    def decide_exponent_by_best_steps(
-        self, rows: SeedRows[int, list[RunCost]], claimed: float
-    ) -> dict[str, Decision]:
-        """Decide whether SFO calls grow as (1/epsilon)^claimed, with the best step size of a grid.
-
-        For each run the best schedule of a small grid counts; `rows` are the runs of the theorem's
-        schedule. The result is empty for quick effort, and for a method without the parameter
-        `smoothness`, which has no such grid.
-        """
-        if self.trial.effort == "quick":
-            return {}
-        try:
-            full_list = [rows, *(self.runs_by_seed(factor) for factor in FACTORS[1:])]
-
-            def min_calls(seeds: int) -> Floats:
-                counts = [
-                    [[cost.sfo_to_target for cost in row] for row in f(seeds)] for f in full_list
-                ]
-                return np.asarray(np.min(counts, axis=0))
-
-            decision = decide_exponent(
-                make_fit_function(self.accuracy_divisors, min_calls), claimed
-            )
-        except NotTestable:
-            return {}
-        return {f"l1 ball, best of {FACTORS} L": decision}
-
 
 Decisions = dict[str, Decision]
 
@@ -275,7 +243,7 @@ def decide_calls_and_outputs(
     """Decide how component gradients and LO calls grow in 1/epsilon, and if outputs are accurate.
 
     LO calls are linear minimisations. The component gradients to the target must have the exponent
-    `claimed`, on the l1 ball also after tuning. The linear minimisations must have the exponent 2.
+    `claimed`. The linear minimisations must have the exponent 2.
     An output is good if the mean of |G|^2 over it is at most epsilon. The result has the decisions
     on both kinds of calls and on outputs, each by problem family, and the number of runs.
     """
@@ -283,8 +251,6 @@ def decide_calls_and_outputs(
     for name, sweep in sweeps.items():
         rows, multiples = sweep.runs_by_seed(), sweep.accuracy_divisors
         sfo[name] = decide_call_exponent(multiples, rows, "sfo_to_target", claimed, seeds)
-        if name == "l1 ball":
-            sfo |= sweep.decide_exponent_by_best_steps(rows, claimed)
         lo[name] = decide_call_exponent(multiples, rows, "lo", 2.0, seeds)
         means = [run.mean for row in rows(max(seeds, GOOD // multiples.size)) for run in row]
         output[name] = decide_mean(means, 1.0)

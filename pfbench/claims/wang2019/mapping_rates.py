@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.constants import Constants
-from pfbench.base.counts import Budget
 from pfbench.base.protocols import Problem, State
 from pfbench.base.status import Status
 from pfbench.claims.wang2019 import cheapest
@@ -198,9 +197,6 @@ class RateCase:
 _Fits = dict[str, statistics.Exponent | Callable[[int], statistics.Exponent]]
 """Exponents on one family by name, or functions from a number of seeds to an exponent."""
 
-_FACTORS = (1.0, 2.0, 4.0)
-"""The tried multiples of the theorem's step; none gets more calls than the first needs."""
-
 
 def check_rates(trial: Trial, cases: Sequence[RateCase]) -> Evidence:
     """Test the exponents of the calls until |G| <= epsilon, G the gradient mapping.
@@ -210,7 +206,7 @@ def check_rates(trial: Trial, cases: Sequence[RateCase]) -> Evidence:
     Slopes and the turning bowl are used with each effort, and other families with full effort. The
     verdict on an exponent is *attained* if the exponent is near its bound on at least one family.
     """
-    parts: dict[str, statistics.Decision] = {}
+    parts: dict[str, dict[str, statistics.Decision]] = {}
     claimed: dict[str, float] = {}
     runs = 0
     for form in cases:
@@ -230,7 +226,7 @@ def check_rates(trial: Trial, cases: Sequence[RateCase]) -> Evidence:
             runs += count()
         for key, by_family in decided.items():
             name = key if len(cases) == 1 else f"{key}, n={form.n:g}"
-            parts[name] = statistics.best_if_all_hold_else_worst(by_family)
+            parts[name] = by_family
             claimed |= {f"{name}: {family}": exponents[key] for family in by_family}
     return Evidence(statistics.combine_all(parts), claimed, runs)
 
@@ -322,33 +318,17 @@ def _fit_in_epsilon(
 
 
 def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit exponents of oracle calls on robust regression, for the theorem's and a tuned step."""
+    """Fit exponents of oracle calls on robust regression."""
 
-    def row(seed: int) -> Floats:
-        """Return a seed's component gradients and proximal calls, shape (epsilons, factors, 2)."""
+    def row(seed: int) -> list[tuple[float, float]]:
         problem = _ROBUST(seed)
         first = 0.5 * math.sqrt(mapping_sq_function(problem)(problem.start()))
-        calls = np.empty((len(case.epsilons), len(_FACTORS), 2))
-        for i, epsilon in enumerate(first * np.array(case.epsilons)):
-            calls[i, 0] = _sfo_and_po_to_target(trial, case, problem, epsilon, seed)
-            for k, factor in enumerate(_FACTORS[1:], 1):
-                limits = {"factor": factor, "upper": calls[i, 0, 0]}
-                calls[i, k] = _sfo_and_po_to_target(trial, case, problem, epsilon, seed, **limits)
-        return calls
+        epsilons = first * np.array(case.epsilons)
+        return [_sfo_and_po_to_target(trial, case, problem, e, seed) for e in epsilons]
 
     rows = statistics.SeedRows(row, trial.seeds(statistics.MOST_SEEDS, "robust regression"))
-
-    def best(seeds: int) -> Floats:
-        """Return the calls with that factor of the step which is best on average over the seeds."""
-        result, first = np.array(rows(seeds)), np.array(rows(statistics.SEEDS))
-        chosen = first[..., 0].mean(axis=0).argmin(axis=1)
-        return result[:, np.arange(len(chosen)), chosen]
-
-    fits = {
-        "robust regression": _fit_in_epsilon(case, lambda seeds: np.array(rows(seeds))[:, :, 0]),
-        f"robust regression, best of {_FACTORS} times the step": _fit_in_epsilon(case, best),
-    }
-    return fits, lambda: len(rows.computed) * len(case.epsilons) * len(_FACTORS)
+    fits = {"robust regression": _fit_in_epsilon(case, rows)}
+    return fits, lambda: len(rows.computed) * len(case.epsilons)
 
 
 def _fit_exponents_on_finite_sum_chain(trial: Trial, case: RateCase) -> _FitsAndRunCount:
@@ -371,14 +351,7 @@ def _fit_exponents_on_finite_sum_chain(trial: Trial, case: RateCase) -> _FitsAnd
 
 
 def _sfo_and_po_to_target(
-    trial: Trial,
-    case: RateCase,
-    problem: Problem,
-    epsilon: float,
-    seed: int,
-    frequency: int = 1,
-    factor: float = 1.0,
-    upper: float = math.inf,
+    trial: Trial, case: RateCase, problem: Problem, epsilon: float, seed: int, frequency: int = 1
 ) -> tuple[float, float]:
     """Return the numbers of component gradients and proximal calls until accuracy epsilon.
 
@@ -399,14 +372,11 @@ def _sfo_and_po_to_target(
 
     run = trial.run(
         problem,
-        with_parameters(
-            algorithm, iterations=4 * algorithm.iterations, step=factor * algorithm.step
-        ),
+        with_parameters(algorithm, iterations=4 * algorithm.iterations),
         seed=seed,
         stop=Stop("mapping", epsilon**2),
         measures={"mapping": measure},
         frequency=frequency,
-        budget=Budget(sfo=int(upper)) if math.isfinite(upper) else None,
     )
     if run.status != Status.TARGET:
         return math.inf, math.inf

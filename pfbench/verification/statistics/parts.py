@@ -6,6 +6,9 @@ from dataclasses import replace
 from pfbench.base.status import NEAR, Verdict
 from pfbench.verification.statistics.decisions import Decision
 
+Part = Decision | Mapping[str, Decision]
+"""Decision on a part of a claim, or decisions on it by instance."""
+
 _CONDITION = "condition "
 
 _NEVER_NEAR = ("by_schedule", "by_own_constant")
@@ -27,26 +30,31 @@ def cap_at_holds_by_own_constant(part: Decision) -> Decision:
     return _cap_at_holds(part, "by_own_constant", "the constant is not from a paper")
 
 
-def combine_all(parts: Mapping[str, Decision]) -> Decision:
-    """Return the worst of the decisions on the parts of a claim, all of which must hold."""
-    return _deciding_part(parts, min(parts, key=lambda name: _rank(parts[name])))
+def combine_all(parts: Mapping[str, Part]) -> Decision:
+    """Return the worst of the decisions on the parts of a claim, all of which must hold.
+
+    Decisions on the instances of a part are combined by `best_if_all_hold_else_worst`.
+    """
+    combined = {name: _combine_instances(part) for name, part in parts.items()}
+    return _deciding_part(combined, min(combined, key=lambda name: _rank(combined[name])))
 
 
 def combine_parts_and_conditions(
-    parts: Mapping[str, Decision], conditions: Mapping[str, Decision]
+    parts: Mapping[str, Part], conditions: Mapping[str, Part]
 ) -> Decision:
     """Return the decision on a claim whose parts and conditions must all hold.
 
     A condition that holds does not change the verdict on the claim. Measured values of a condition
     get the prefix "condition NAME".
     """
+    combined = {name: _combine_instances(part) for name, part in conditions.items()}
     met = {
         f"{_CONDITION}{name}": replace(
             part,
             verdict=Verdict.ATTAINED if Verdict(part.verdict).keeps_bound else part.verdict,
             tight_on={},
         )
-        for name, part in conditions.items()
+        for name, part in combined.items()
     }
     return combine_all({**parts, **met})
 
@@ -67,6 +75,10 @@ def best_if_all_hold_else_worst(parts: Mapping[str, Decision]) -> Decision:
     return replace(
         _deciding_part(parts, best), tight_on=_merge_tight_ratios_by_part({best: parts[best]})
     )
+
+
+def _combine_instances(part: Part) -> Decision:
+    return part if isinstance(part, Decision) else best_if_all_hold_else_worst(part)
 
 
 def _rank(part: Decision) -> int:
