@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats
-from pfbench.base.errors import InputError
 
 Outcome = TypeVar("Outcome")
 
@@ -230,9 +229,7 @@ for _name in ("integers", "choice", "permutation", "permuted", "shuffle", "multi
 class IndexReplayGenerator(EnumerableGenerator):
     """Random generator that draws a given sequence of indices, each from 0 to n-1.
 
-    Any other draw raises `NotEnumerable`. If one run is made with each row of a
-    `galois_orthogonal_array`, means and mean squares over the runs are exact, though only pairs of
-    draws take all values.
+    Any other draw raises `NotEnumerable`.
     """
 
     def __init__(self, indices: npt.ArrayLike, n: int) -> None:
@@ -352,32 +349,3 @@ def _compositions(n: int, k: int) -> Iterator[tuple[int, ...]]:
 def _multinomial_chance(cell: Sequence[int], chances: Sequence[float]) -> float:
     ways = math.factorial(sum(cell)) // math.prod(math.factorial(k) for k in cell)
     return ways * math.prod(float(p) ** k for p, k in zip(chances, cell, strict=True))
-
-
-def galois_orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:
-    """Return an orthogonal array, whose rows are lines a + b t over the field GF(2^bits).
-
-    The shape is (q^2, columns) with columns <= q. Each pair of columns takes every pair of values
-    once. So the entries of a random row are uniform and pairwise independent. A mean square over
-    the rows therefore equals that over independent draws.
-
-    Raises
-    ------
-    InputError
-        If there are more columns than elements.
-    """
-    q = 1 << bits
-    if columns > q:
-        raise InputError(f"an orthogonal array over {q} elements has at most {q} columns.")
-    polynomial = {1: 3, 2: 7, 3: 11, 4: 19, 5: 37, 6: 67}[bits]
-    products = np.zeros((q, columns), dtype=np.int64)
-    for b in range(q):
-        for t in range(columns):
-            a, c, product = b, t, 0
-            while c:
-                product ^= a if c & 1 else 0
-                a, c = a << 1, c >> 1
-                a ^= polynomial if a & q else 0
-            products[b, t] = product
-    offsets = np.arange(q)[:, None, None]
-    return np.asarray((products[None] ^ offsets).reshape(q * q, columns))

@@ -9,7 +9,7 @@ from twisted import AtTheStart, OnePointLate, twisted
 import pfbench as pf
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
 from pfbench.claims.shen2019.epoch_estimators import METHODS, error_law
-from pfbench.claims.shen2019.error_laws import BELOW, FEW, LAW, LAWS, MANY
+from pfbench.claims.shen2019.error_laws import BELOW, FEWEST, LAW, LAWS, MANY
 from pfbench.claims.shen2019.unbiased import FAMILY, UNBIASED
 from pfbench.verification.subject import Subject
 
@@ -45,7 +45,7 @@ def test_the_exponents_are_those_of_the_laws(estimator):
 @pytest.mark.parametrize("estimator", METHODS)
 def test_the_instances_attain_the_law_or_stay_below_it(estimator):
     """(h(r) - h(s))^2, or sigma^2, against the law of one step from the snapshot."""
-    for problem in (FEW[estimator](), MANY[estimator]()):
+    for problem in (FEWEST[estimator](), MANY[estimator]()):
         constants = problem.constants(problem.start())
         if estimator == "sg":
             assert problem.sigma**2 == constants.sigma2

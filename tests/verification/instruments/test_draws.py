@@ -9,12 +9,10 @@ from math import comb, factorial
 import numpy as np
 import pytest
 
-from pfbench.base.errors import InputError
 from pfbench.verification.instruments.enumerated_random import (
     IndexReplayGenerator,
     NotEnumerable,
     enumerate_draws,
-    galois_orthogonal_array,
 )
 
 
@@ -142,17 +140,6 @@ def test_what_is_drawn_may_depend_on_what_was_drawn():
 def test_what_is_no_choice_among_few_is_said(draw):
     with pytest.raises(NotEnumerable):
         list(enumerate_draws(draw))
-
-
-@pytest.mark.parametrize(("bits", "columns"), [(1, 2), (2, 4), (3, 7), (4, 16), (5, 30)])
-def test_an_orthogonal_array_has_every_pair_once(bits, columns):
-    q = 2**bits
-    rows = galois_orthogonal_array(bits, columns)
-    assert rows.shape == (q * q, columns)
-    for a, b in itertools.combinations(range(columns), 2):
-        assert len(set(zip(rows[:, a].tolist(), rows[:, b].tolist(), strict=True))) == q * q
-    with pytest.raises(InputError, match="at most"):
-        galois_orthogonal_array(bits, q + 1)
 
 
 def test_a_script_of_draws():
