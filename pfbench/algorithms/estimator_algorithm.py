@@ -5,13 +5,13 @@ for t = 0 .. T-1:
     x_{t+1} = move of x_t along g_t
 """
 
-from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import fields
+from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm
+from pfbench.algorithms.base import Algorithm, get_parameters
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point, State
 from pfbench.estimators import Estimator, latest_coin
@@ -23,19 +23,25 @@ class EstimatorAlgorithm(Algorithm):
 
     Attributes
     ----------
+    estimator_class
+        Class of the gradient estimator, unless a subclass defines `estimator` itself.
     iterations
         Number of iterations, T.
     step
         Weight of the vertex in a Frank-Wolfe step.
     """
 
+    estimator_class: ClassVar[type[Estimator]]
+
     iterations: int
     step: Any
 
     @property
-    @abstractmethod
     def estimator(self) -> Estimator:
-        """Gradient estimator of the method."""
+        """Gradient estimator, built with those of its parameters that the method has, by name."""
+        names = {field.name for field in fields(self.estimator_class)}
+        parameters = {k: value for k, value in get_parameters(self).items() if k in names}
+        return self.estimator_class(**parameters)
 
     @property
     def anytime(self) -> bool:

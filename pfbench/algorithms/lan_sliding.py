@@ -105,6 +105,7 @@ class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
     requires = frozenset({"gradient", "difference", "lo"})
     guarantee = mapping_square_guarantee("1/L")
     scale_dependence = ""
+    estimator_class = SPIDERG
 
     tolerance: float = positive(MISSING, "eta, gap at which condg stops")
     batch: int = integer(MISSING, "b")
@@ -132,11 +133,6 @@ class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
             period=T,
             batch=10 * T,
         )
-
-    @property
-    def estimator(self) -> SPIDERG:
-        """SPIDER gradient estimator."""
-        return SPIDERG(self.batch, self.period, sampling=self.sampling)
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
         """Return the next iterate: the result of condg from x for the gradient estimate g."""

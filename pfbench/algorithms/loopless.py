@@ -97,15 +97,10 @@ class LooplessMethod(ProximalMethod):
     requires = frozenset({"gradient", "difference"}) | SMOOTH
     schedule_parameters = ProximalMethod.schedule_parameters | {"refresh"}
     guarantee = _SQUARED
-    estimator_class: ClassVar[type[PAGE | LSVRG]] = PAGE
+    estimator_class: ClassVar[type[Estimator]] = PAGE
 
     batch: int = integer(MISSING, "b, drawn uniformly with replacement")
     refresh: float = positive(MISSING, "p, chance of a full gradient", upper=1.0)
-
-    @property
-    def estimator(self) -> Estimator:
-        """Gradient estimator with this method's batch size and probability of a full gradient."""
-        return self.estimator_class(self.batch, self.refresh)
 
 
 class PAGEMethod(LooplessMethod):
@@ -254,16 +249,12 @@ class MARSMethod(ProximalMethod):
     counts = "T iterations: SFO b0 + 2b(T-1)"
     requires = frozenset({"batch"}) | SMOOTH
     schedule_parameters = frozenset()
+    estimator_class = MARS
 
     batch: int = integer(MISSING, "b, drawn uniformly with replacement")
     alpha: float = positive(MISSING, "beta, weight of the newest gradient, in (0, 1]", upper=1.0)
     gamma: float = nonnegative(MISSING, "gamma, scale of the correction: 0 heavy ball, 1 STORM")
     snapshot: int | None = integer(None, "b0, the first batch; b if not given")
-
-    @property
-    def estimator(self) -> MARS:
-        """MARS gradient estimator."""
-        return MARS(self.batch, self.alpha, self.snapshot, self.gamma)
 
 
 # --- with steps by the gradients that were seen ---------------------------------------------------

@@ -61,14 +61,10 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
     cites = ("yurtsever2019", "lan2020")
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2b(T - ceil(T/q)), LO T"
     requires = _DIFFERENCES
+    estimator_class = SPIDERG
 
     batch: int = integer(MISSING, "b, drawn with replacement")
     period: int = integer(MISSING, "q, iterations between full gradients")
-
-    @property
-    def estimator(self) -> SPIDERG:
-        """SPIDER gradient estimator."""
-        return SPIDERG(self.batch, self.period, sampling=self.sampling)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -97,14 +93,9 @@ class LooplessFW(StochasticFrankWolfe):
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R), LO T"
     requires = _DIFFERENCES
     schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"refresh"}
-    estimator_class: ClassVar[type[PAGE | LSVRG]] = PAGE
+    estimator_class: ClassVar[type[Estimator]] = PAGE
 
     refresh: float = positive(MISSING, "p, chance of a full gradient", upper=1.0)
-
-    @property
-    def estimator(self) -> Estimator:
-        """Gradient estimator with this method's batch size and probability of a full gradient."""
-        return self.estimator_class(self.batch, self.refresh)
 
 
 class PAGEFW(LooplessFW):
@@ -203,14 +194,10 @@ class StormFW(StochasticFrankWolfe):
     counts = "T iterations: SFO b0 + 2b(T-1), LO T; b0 = b without snapshot"
     requires = _BATCHES
     schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"alpha", "snapshot"}
+    estimator_class = STORM
 
     alpha: float = positive(MISSING, "alpha, weight of the newest gradient, in (0, 1]", upper=1.0)
     snapshot: int | None = integer(None, "b0, batch of the first estimate; b if not given")
-
-    @property
-    def estimator(self) -> STORM:
-        """STORM gradient estimator."""
-        return STORM(self.batch, self.alpha, self.snapshot)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -359,6 +346,7 @@ class PAGEConvexFW(ConvexFW):
     counts = LooplessFW.counts
     requires = _DIFFERENCES
     schedule_parameters = ConvexFW.schedule_parameters | {"refresh", "delay"}
+    estimator_class = PAGE
 
     batch: int = integer(MISSING, "b, drawn uniformly with replacement")
     refresh: float = positive(MISSING, "p, chance of a full gradient", upper=1.0)
@@ -367,11 +355,6 @@ class PAGEConvexFW(ConvexFW):
     def gamma(self, t: int) -> float:
         """Return the step size of iteration t: 2/(t + delay), or `step` if it is given."""
         return 2.0 / (t + self.delay) if self.step is None else self.step
-
-    @property
-    def estimator(self) -> PAGE:
-        """PAGE gradient estimator."""
-        return PAGE(self.batch, self.refresh)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -412,11 +395,7 @@ class SpiderConvexFW(ConvexFW):
         "LO T"
     )
     requires = _DIFFERENCES
-
-    @property
-    def estimator(self) -> DoublingSPIDER:
-        """SPIDER gradient estimator with epochs that double in length."""
-        return DoublingSPIDER()
+    estimator_class = DoublingSPIDER
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:

@@ -18,7 +18,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
-from pfbench.estimators import CASPIDERG, CASVRG, LSVRG, PAGE, SG, SPIDERG, STORM, SVRG, Estimator
+from pfbench.estimators import CASPIDERG, CASVRG, LSVRG, PAGE, SG, SPIDERG, STORM, SVRG
 from pfbench.points import inner, keep
 
 
@@ -148,11 +148,7 @@ class NFWUSG(NFWU):
     cites = ("shen2019",)
     counts = "T iterations: SFO ST, LO T"
     requires = frozenset({"batch", "lo"})
-
-    @property
-    def estimator(self) -> SG:
-        """Mini-batch gradient estimator (GE 1 of shen2019)."""
-        return SG(self.batch)
+    estimator_class = SG
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
@@ -167,14 +163,8 @@ class EpochNFWU(NFWU):
 
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p)), LO T"
     requires = frozenset({"gradient", "difference", "lo"})
-    estimator_class: ClassVar[type[SVRG | SPIDERG | CASVRG | CASPIDERG]]
 
     period: int = integer(MISSING, "p, iterations between full gradients")
-
-    @property
-    def estimator(self) -> Estimator:
-        """Gradient estimator with this method's batch size and period of full gradients."""
-        return self.estimator_class(self.batch, self.period)
 
 
 class NFWUSVRG(EpochNFWU):
@@ -276,14 +266,8 @@ class LooplessNFWU(NFWU):
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2S(T-1-R), LO T"
     requires = frozenset({"gradient", "difference", "lo"})
     schedule_parameters = NFWU.schedule_parameters | {"refresh"}
-    estimator_class: ClassVar[type[PAGE | LSVRG]]
 
     refresh: float = positive(MISSING, "q, chance of a full gradient", upper=1.0)
-
-    @property
-    def estimator(self) -> Estimator:
-        """Gradient estimator with this method's batch size and probability of a full gradient."""
-        return self.estimator_class(self.batch, self.refresh)
 
 
 class NFWUPAGE(LooplessNFWU):
@@ -335,14 +319,10 @@ class NFWUSTORM(NFWU):
     counts = "T iterations: SFO b0 + 2S(T-1), LO T; b0 = S without snapshot"
     requires = frozenset({"batch", "lo"})
     schedule_parameters = NFWU.schedule_parameters | {"alpha", "snapshot"}
+    estimator_class = STORM
 
     alpha: float = positive(MISSING, "alpha, weight of the newest gradient, in (0, 1]", upper=1.0)
     snapshot: int | None = integer(None, "b0, batch of the first estimate; S if not given")
-
-    @property
-    def estimator(self) -> STORM:
-        """STORM gradient estimator."""
-        return STORM(self.batch, self.alpha, self.snapshot)
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:

@@ -162,11 +162,7 @@ class USCGMVR(EstimatorUSCG):
     source = "uSCG of Pethick et al. 2025 with the estimate of Cutkosky, Orabona 2019; pfbench"
     cites = ("pethick2025", "cutkosky2019")
     counts = "K iterations: SFO b0 + 2b(K-1), LO K"
-
-    @property
-    def estimator(self) -> STORM:
-        """STORM gradient estimator."""
-        return STORM(self.batch, self.alpha, self.snapshot)
+    estimator_class = STORM
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,11 +174,7 @@ class USCGTransport(EstimatorUSCG):
     source = "Jang, Lee 2026, LMO-IGT (abstract); the estimate of Cutkosky, Mehta 2020"
     cites = ("jang2026", "cutkosky2020")
     counts = "K iterations: SFO b0 + b(K-1), LO K"
-
-    @property
-    def estimator(self) -> Transport:
-        """Transport gradient estimator."""
-        return Transport(self.batch, self.alpha, self.snapshot)
+    estimator_class = Transport
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -77,13 +77,9 @@ class ProxGD(ProximalMethod):
     guarantee = Guarantee(
         "min over k of |G| at lambda = 1/L", "epsilon", "least", "gradient_mapping_sq", 0.5
     )
+    estimator_class = FullGradient
 
     output: str = parameter("last", "last, or uniform")
-
-    @property
-    def estimator(self) -> FullGradient:
-        """Gradient estimator that returns the full gradient."""
-        return FullGradient()
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -118,13 +114,9 @@ class ProxSGD(ProximalMethod):
     counts = "T iterations: SFO bT, PO T"
     requires = frozenset({"batch"}) | COMPOSITE
     guarantee = mapping_square_guarantee("1/(2 L)")
+    estimator_class = SG
 
     batch: int = integer(MISSING, "b")
-
-    @property
-    def estimator(self) -> SG:
-        """Gradient estimator with a fresh batch in each iteration."""
-        return SG(self.batch)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -304,13 +296,9 @@ class ProxSAGA(ProximalMethod):
     counts = "T iterations: SFO n + 2bT, PO T"
     requires = frozenset({"table"}) | COMPOSITE
     guarantee = mapping_square_guarantee("1/(5 L)")
+    estimator_class = SAGA
 
     batch: int = integer(MISSING, "b")
-
-    @property
-    def estimator(self) -> SAGA:
-        """SAGA gradient estimator."""
-        return SAGA(self.batch)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -373,14 +361,10 @@ class StochasticAverageGradient(ProximalMethod):
     counts = "T iterations: SFO n + bT"
     requires = frozenset({"table"}) | SMOOTH
     schedule_parameters = frozenset()
+    estimator_class = SAG
 
     output: str = parameter("last", "last (the theorem's), or uniform")
     batch: int = integer(MISSING, "b, drawn uniformly with replacement")
-
-    @property
-    def estimator(self) -> SAG:
-        """SAG gradient estimator."""
-        return SAG(self.batch)
 
 
 # --- SPIDER with a constant step ---------------------------------------------------------------
@@ -406,15 +390,11 @@ class ProxSpiderBoost(ProximalMethod):
     guarantee = mapping_square_guarantee(
         "1/(2 L)", bound_text="epsilon^2", bound=epsilon_squared_bound
     )
+    estimator_class = SPIDERG
 
     batch: int = integer(MISSING, "S")
     period: int = integer(MISSING, "q, iterations between reference gradients")
     snapshot: int | None = integer(None, "B, batch of the reference gradient (online form)")
-
-    @property
-    def estimator(self) -> SPIDERG:
-        """SPIDER gradient estimator."""
-        return SPIDERG(self.batch, self.period, self.snapshot)
 
     @classmethod
     def bound_constant(cls) -> float:

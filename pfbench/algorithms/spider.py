@@ -31,14 +31,11 @@ _NEEDS = frozenset({"gradient", "difference"})
 class RecursiveMethod(EstimatorAlgorithm):
     """Base class of SARAH, SPIDER and Prox-SpiderBoost-M, with their common parameters."""
 
+    estimator_class = SPIDERG
+
     iterations: int = integer(MISSING, "T")
     batch: int = integer(MISSING, "S")
     period: int = integer(MISSING, "epoch length, iterations between full gradients")
-
-    @property
-    def estimator(self) -> SPIDERG:
-        """Recursive gradient estimator (SPIDER)."""
-        return SPIDERG(self.batch, self.period)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,11 +61,7 @@ class SFW(StochasticFrankWolfe):
     cites = ("reddi2016allerton",)
     counts = "T iterations: SFO bT, LO T"
     requires = frozenset({"batch", "lo"})
-
-    @property
-    def estimator(self) -> SG:
-        """Gradient estimator with a fresh batch in each iteration."""
-        return SG(self.batch)
+    estimator_class = SG
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -123,6 +119,7 @@ class SAGAFW(StochasticFrankWolfe):
     cites = ("reddi2016allerton",)
     counts = "T iterations: SFO n + 2bT, LO T"
     requires = frozenset({"table", "lo"})
+    estimator_class = SAGA
     disputed: ClassVar[str] = (
         "the proof of n^(1/3)/epsilon^2 bounds c_0 where it needs the sum of all c_t (shen2019 "
         "appendix 7.2), and contradicts the lower bound sqrt(n)/epsilon^2"
@@ -131,11 +128,6 @@ class SAGAFW(StochasticFrankWolfe):
     option: str = one_of_values(
         "repaired", "schedule's batch: repaired n^(2/3), claimed n^(1/3)", ("repaired", "claimed")
     )
-
-    @property
-    def estimator(self) -> SAGA:
-        """SAGA gradient estimator."""
-        return SAGA(self.batch)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
