@@ -3,6 +3,7 @@
 No run is needed; see `units` for the scaling rules.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.base import get_parameters
+from pfbench.base.constants import MEANING, Constants
 from pfbench.base.counts import Counts
 from pfbench.base.errors import format_error
 from pfbench.verification.claim import Claim, Erratum
@@ -202,7 +204,7 @@ def _make_case_function_of_scaling(
 ) -> Case:
     """Return a function that converts a claim's constants and parameters by a given scaling."""
     own, units = trial.original_algorithm if trial.claim.algorithm else None, trial.claim.units
-    statement = problem.constants(problem.start())
+    statement = _state_all_constants(problem.constants(problem.start()))
     existing = statement if setting.constants is None else setting.constants(problem)
     explicit = {} if callable(setting.parameters) else setting.parameters
 
@@ -220,6 +222,13 @@ def _make_case_function_of_scaling(
         return constants, ParameterNamespace(**products)
 
     return case
+
+
+def _state_all_constants(constants: Constants) -> Constants:
+    """Return constants in which those that a problem does not state are 3: units need no value."""
+    missing = [k for k in MEANING if k != "n" and getattr(constants, k) == math.inf]
+    values: Any = dict.fromkeys(missing, 3.0)
+    return replace(constants, **values)
 
 
 def _unit_choices(claim: Claim, explicit: Mapping[str, Any]) -> Iterator[dict[str, Unit]]:

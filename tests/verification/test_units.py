@@ -132,6 +132,11 @@ def test_lost_factors_of_a_theorem_are_said(most):
     assert explained(_stated(most, scale_dependence="the paper has delta <= 1"))
 
 
+def test_a_constant_that_the_instance_does_not_state_has_a_unit():
+    assert _stated(lambda c, a: c.L_f**2 * c.D**2 / math.ceil(a.iterations / 3)).homogeneous
+    assert _stated(lambda c, a: c.L_f**2 * c.D / a.iterations).homogeneous is False
+
+
 def test_a_step_in_no_units_is_said():
     found = _stated(
         lambda c, a: 2.0 * c.L_f * c.delta / a.iterations, step=lambda c: 1.0 / (c.L_f + 1.0)
