@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -136,8 +137,6 @@ class PointSampler:
         self.is_bounded = math.isfinite(problem.set.diameter)
         self._gradients = np.shape(problem.gradient(problem.start()))
         self.scale = problem.set.diameter if self.is_bounded else 1.0
-        self._tangent: Floats | None = None
-        self._centre: Point = None
         if self.dense:  # it loads compiled loops before a check limits its time
             combine(problem.start(), problem.start(), 0.5)
 
@@ -162,7 +161,8 @@ class PointSampler:
         if not self.is_bounded:
             return x + 10.0 ** self.rng.uniform(-1.0, 1.0) * self.rng.standard_normal(x.shape)
         if self.dense and self.rng.integers(2):
-            x = combine(x, self.mean_of_random_vertices(), self.rng.uniform(0.3, 0.9))
+            mean = self._mean_and_tangents[0].copy()
+            x = combine(x, mean, self.rng.uniform(0.3, 0.9))
         for _ in range(self.rng.integers(1, 8)):
             x = move_point_toward(x, self.vertex(), self.rng.uniform(0.05, 0.9))
         if self.rng.integers(3) == 0:
@@ -171,26 +171,23 @@ class PointSampler:
             )
         return x
 
-    def mean_of_random_vertices(self) -> Floats:
-        """Return the mean of many random vertices, which usually is an interior point."""
-        if self._centre is None:
-            vertices = [as_dense_array(self.vertex()) for _ in range(_VERTICES)]
-            self._centre = np.asarray(np.mean(vertices, axis=0))
-            if self._centre.size <= _TANGENT:
-                spread = (np.array(vertices) - vertices[0]).reshape(_VERTICES, -1)
-                s, basis = np.linalg.svd(spread, full_matrices=False)[1:]
-                self._tangent = basis[s > 1e-9 * s[0]]
-        return np.array(self._centre)
+    @cached_property
+    def _mean_and_tangents(self) -> tuple[Floats, Floats | None]:
+        """Mean of many random vertices, usually an interior point, and a basis of tangents.
+
+        Tangents are differences of vertices; None if points have too many entries for this.
+        """
+        vertices = np.array([as_dense_array(self.vertex()) for _ in range(_VERTICES)])
+        if vertices[0].size > _TANGENT:
+            return np.asarray(vertices.mean(axis=0)), None
+        spread = (vertices - vertices[0]).reshape(_VERTICES, -1)
+        s, basis = np.linalg.svd(spread, full_matrices=False)[1:]
+        return np.asarray(vertices.mean(axis=0)), basis[s > 1e-9 * s[0]]
 
     def tangential_part(self, u: Floats) -> Floats:
-        """Return the projection of u onto the tangent space: the span of differences of vertices.
-
-        Return u itself if points have too many entries for this.
-        """
-        self.mean_of_random_vertices()
-        if self._tangent is None:
-            return u
-        return np.asarray((self._tangent @ u.ravel()) @ self._tangent).reshape(u.shape)
+        """Return the projection of u onto the tangent space, or u if that is not known."""
+        tangents = self._mean_and_tangents[1]
+        return u if tangents is None else ((tangents @ u.ravel()) @ tangents).reshape(u.shape)
 
     def sample_near(self, x: Point) -> Point:
         """Return a random point of the set near x, at distances of various orders of magnitude."""
