@@ -12,6 +12,7 @@ from functools import partial
 from importlib.resources import files
 from typing import Any, cast
 
+from pfbench.base.files import is_user_file
 from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import parse_genome
 from pfbench.verification.falsify.reports import (
@@ -207,11 +208,14 @@ class _Simplifier(ast.NodeTransformer):
         return ast.Assign([node.target], node.value or ast.Constant(None))
 
 
-def _names_read_but_not_set(node: ast.AST) -> list[str]:
-    """Return the names that a syntax node reads but does not assign."""
-    names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
+def _names_read_but_not_set(node: ast.AST, aliases: Sequence[str]) -> list[str]:
+    """Return the names, also in modules `aliases`, that a syntax node reads but does not set."""
+    nodes = [*ast.walk(node)]
+    names = [child for child in nodes if isinstance(child, ast.Name)]
     local = {child.id for child in names if isinstance(child.ctx, ast.Store)}
-    return [child.id for child in names if child.id not in local]
+    parts = [child for child in nodes if getattr(getattr(child, "value", 0), "id", "") in aliases]
+    attributes = [child.attr for child in parts if isinstance(child, ast.Attribute)]
+    return [*attributes, *(child.id for child in names if child.id not in local)]
 
 
 def _name_of_definition(node: ast.AST) -> str:
@@ -225,17 +229,28 @@ def collect_sources_and_imports(
 ) -> tuple[str, list[str]]:
     """Return the source code of a statement's method, measure and bound, and the imports for it.
 
-    The code contains all definitions of the claim's module that they use. Branches that the options
-    of the method `algorithm` decide are left out.
+    The code contains all definitions that they use, of the claim's module and of user-defined
+    modules that it imports. Branches that the options of the method `algorithm` decide are left
+    out.
     """
-    method, classes = statement.method_class, dict[str, Any]()
-    modules = dict.fromkeys([*_flatten_class(algorithm, ["run"], classes), statement.module])
-    sources = map(inspect.getsource, sorted(modules, key=lambda m: m is statement.module))
-    body = [node for source in sources for node in ast.parse(source).body]
-    definitions = classes | {_name_of_definition(node): node for node in body} | classes
-    check = vars(statement.check)
+    method, classes, check = statement.method_class, dict[str, Any](), vars(statement.check)
     functions = {"limit": statement.bound or check["square"], "measure": check.get("quantity")}
     functions["mean_of_error"] = check.get("mean")
+    modules = dict.fromkeys(_flatten_class(algorithm, ["run"], classes))
+    bound_by_method = {name: value for module in modules for name, value in vars(module).items()}
+    for function in functions.values():
+        home = sys.modules.get(str(getattr(function, "__module__", "")), statement.module)
+        _add_user_modules(home, modules)
+    values = {name: value for module in modules for name, value in vars(module).items()}
+    values |= bound_by_method
+    aliases = [k for k, v in values.items() if inspect.ismodule(v) and v in modules]
+    body, definitions = list[Any](), dict[str, Any](classes)
+    for module in sorted(modules, key=lambda m: m is statement.module):
+        for node in ast.parse(inspect.getsource(module)).body:
+            name = _name_of_definition(node)
+            if module is statement.module or vars(module).get(name) is values.get(name):
+                definitions[name] = classes.get(name, node)
+            body.append(node)
     lines, needed, used = list[str](), [method.__name__], dict[str, ast.AST]()
     for name, function in functions.items():
         if callable(function):
@@ -243,12 +258,14 @@ def collect_sources_and_imports(
             lines += [f"{key} = {value!r}" for key, value in enclosed.items()]
             is_lambda = isinstance(node, ast.Lambda)
             lines.append(f"{name} = {ast.unparse(node) if is_lambda else node.name}")
-            needed += _names_read_but_not_set(node) if is_lambda else [node.name]
+            needed += _names_read_but_not_set(node, aliases) if is_lambda else [node.name]
     while needed:
         name = needed.pop()
+        if name not in definitions and isinstance(values.get(name), int | float | str):
+            definitions = {name: ast.parse(f"{name} = {values[name]!r}").body[0], **definitions}
         if name and name in definitions and name not in used:
             used[name] = _Simplifier({}).visit(definitions[name])
-            needed += _names_read_but_not_set(used[name])
+            needed += _names_read_but_not_set(used[name], aliases)
     nodes = (ast.fix_missing_locations(used[name]) for name in definitions if name in used)
     text, imports = "\n".join([*map(ast.unparse, nodes), *lines]), list[str]()
     pairs: Any = ((node, alias) for node in body for alias in getattr(node, "names", ()))
@@ -259,9 +276,21 @@ def collect_sources_and_imports(
             text = re.sub(rf"\b{alias.asname or alias.name}\.", "pf.", text)
         elif getattr(origin, "module", "") in _MODULES and re.search(rf"\b{alias.name}\b", text):
             imports.append(f"from {origin.module} import {alias.name}")
+        elif (alias.asname or alias.name) in aliases:
+            text = re.sub(rf"\b{alias.asname or alias.name}\.", "", text)
         elif alias.name in _POINT_FUNCTIONS:
             text = re.sub(rf"(?<![\w.]){alias.name}\(", f"pf.{alias.name}(", text)
     return text, imports
+
+
+def _add_user_modules(module: Any, modules: dict[Any, None]) -> None:
+    """Add a module to `modules`, and the user-defined modules whose objects it uses."""
+    modules[module] = None
+    for value in [*vars(module).values()]:
+        name = str(getattr(value, "__module__", ""))
+        home = value if inspect.ismodule(value) else sys.modules.get(name)
+        if home not in modules and is_user_file(getattr(home, "__file__", None) or sys.prefix):
+            _add_user_modules(home, modules)
 
 
 def _flatten_class(item: Any, names: list[str], classes: dict[str, Any]) -> list[Any]:

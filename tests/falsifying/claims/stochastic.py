@@ -1,13 +1,10 @@
-"""Textbook theorems on stochastic methods, and false variants.
-
-Scripts of counterexamples copy what a claim uses from the file of its method and that of its bound
-only, so measures are written in both files.
-"""
+"""Textbook theorems on stochastic methods, and false variants."""
 
 from dataclasses import dataclass
 
+import deterministic as measures
 import numpy as np
-from deterministic import CONVEX, STRONG, F, last, state_bounds, steps, times
+from deterministic import CONVEX, STRONG, F, last, square, state_bounds, steps, times
 
 import pfbench as pf
 from pfbench.claims import Claim, error_law
@@ -126,17 +123,15 @@ class Uniform(Stochastic):
     output: str = "uniform"
 
 
-def square(problem, x):
-    g = problem.gradient(x)
-    return g @ g
-
-
 def distance(problem, x):
-    away = x - problem.minimiser
-    return away @ away
+    return measures.distance(problem, x)
 
 
 four = times(1, 4)
+
+
+def tenth(c, T=4):
+    return {"iterations": T, "step": 1 / (10 * c.L_f)}
 
 
 def half(c, T=4):
@@ -236,6 +231,10 @@ FALSE = [
         "coordinate-1", lambda c, a: (c.L_f * c.R**2 / 2 + c.delta) / (a.iterations + 1)
     ),
     last(Stochastic, half)("sgd-last", lambda c, a: c.L_f * c.R**2 / a.iterations),
+    # false unless each f_i is convex
+    state_bounds(Snapshot, F, "last", tenth, STRONG)(
+        "svrg-components", lambda c, a: (1 - c.mu / (40 * c.L_f)) ** a.iterations * c.delta
+    ),
     law(Stochastic)("sgd-law-2", lambda c, a, past: c.sigma2 / 2),
     law(Without, pair)("without-n", lambda c, a, past: c.sigma2 / c.n),
     law(Snapshot)("svrg-law-f", lambda c, a, past: c.L_f**2 * past.step_sq),
