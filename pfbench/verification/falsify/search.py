@@ -46,8 +46,8 @@ _FIRST_ENUMERATED = 64
 An error law needs all sequences, which cost most of the effort; a few steps often suffice.
 """
 
-_SMALL, _LARGEST_HARD = 250, 1024
-"""Evaluations before those of `list_hard_genomes`, and the largest horizon of these."""
+_SMALL, _SMALL_WORK, _LARGEST_HARD = 250, 30_000, 1024
+"""Evaluations or steps before those of `list_hard_genomes`, and the largest horizon of these."""
 
 _POOL, _SAME_KIND = 24, 3
 _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
@@ -110,7 +110,8 @@ class Search:
         The known hard ones come after some small ones, whose counterexamples are simpler. The
         result is an entry, or None if the genome cannot be measured.
         """
-        if self.evaluations >= _SMALL and self.tried < len(self.hard):
+        is_due = self.evaluations >= _SMALL or self.work >= _SMALL_WORK
+        if is_due and self.tried < len(self.hard):
             (genome, rung), self.tried = self.hard[self.tried], self.tried + 1
             return self._try(genome, rung, self.seed, rung)
         rng, is_early = self.rng, self.evaluations < _FIRST

@@ -162,6 +162,35 @@ class Short(FrankWolfe):
         return min(g @ (x - v) / (self.smoothness * square), 1) if square > 0 else 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class Away(FrankWolfe):
+    """Takes away steps, with short steps."""
+
+    smoothness: float
+
+    def run(self, ask, x, rng):
+        V, weights = [ask.lo(ask.gradient(x))], [1.0]
+        for _ in range(self.iterations):
+            x = sum(weight * v for weight, v in zip(weights, V, strict=True))
+            g = ask.gradient(x)
+            w, a = ask.lo(g), max(range(len(V)), key=lambda k: g @ V[k])
+            away = len(V) > 1 and g @ (x - w) < g @ (V[a] - x)
+            d = x - V[a] if away else w - x
+            longest = weights[a] / (1 - weights[a]) if away else 1.0
+            descent, bend = -(g @ d), self.smoothness * (d @ d)
+            gamma = min(longest, descent / bend) if descent > 0 else 0.0
+            weights = [(1 + gamma if away else 1 - gamma) * weight for weight in weights]
+            if away:
+                weights[a] -= gamma
+                if gamma == longest:
+                    del V[a], weights[a]
+            else:
+                same = [k for k, v in enumerate(V) if (v == w).all()]
+                V, weights = V + [w] * (not same), weights + [0.0] * (not same)
+                weights[same[0] if same else -1] += gamma
+            yield pf.State(x + gamma * d, x, g)
+
+
 def times(factor, horizon=16):
     """Return the rule of so many steps of a length in units of 1/L."""
     return lambda c, T=horizon: {"iterations": T, "step": factor / c.L_f}
@@ -349,4 +378,8 @@ FALSE = [
         "gd-fixed", lambda c, a: 4 * c.delta / a.iterations
     ),
     state_bounds(Descent, F, "last")("gd-nonconvex", lambda c, a: c.delta / (a.iterations + 1)),
+    # false without the width of the polytope
+    state_bounds(Away, F, "every", short, (*STRONG, "polytope"))(
+        "away-width", lambda c, a, t: c.L_f * c.D**2 * (1 - c.mu / (32 * c.L_f)) ** ((t - 1) / 2)
+    ),
 ]
