@@ -237,7 +237,7 @@ OWN = {
     "archive make nowhere.toml": "missing option",
     "archive make nowhere.toml -o a.zip": "nowhere.toml",
     "archive check file": "is not a complete pfbench archive",
-    "archive check nowhere.zip": "nowhere.zip cannot be read",
+    "archive check nowhere.zip": "nowhere.zip is not a complete pfbench archive",
     "archive check folder.csv": "folder.csv",
     "archive collect nowhere": "has no archive",
     "archive make page-count -o a.zip": "must be a SPEC.toml, FILE.py",

@@ -207,10 +207,7 @@ class Archive:
             with refuse_damaged("unreadable"):
                 yield
         except DamagedFileError as damage:
-            raise InputError(
-                f"{self.path} is not a complete pfbench archive ({damage}): request a new copy "
-                "from its author."
-            ) from damage
+            raise _archive_error(self.path, damage) from damage
 
 
 def open_archive(path: Path) -> Archive:
@@ -225,13 +222,16 @@ def open_archive(path: Path) -> Archive:
         with open_regular_file(path) as file:
             check_size(file, MOST_BYTES)
             data = file.read(MOST_BYTES + 1)
-    except DamagedFileError as damage:
-        raise InputError(
-            f"{path} cannot be read as an archive ({damage}): give the path of an archive."
-        ) from damage
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): name an archive.") from error
+    except (DamagedFileError, OSError) as error:
+        raise _archive_error(path, getattr(error, "strerror", error)) from error
     return Archive(data, path)
+
+
+def _archive_error(path: Path, reason: object) -> InputError:
+    return InputError(
+        f"{path} is not a complete pfbench archive ({reason}): name another file, or request a new "
+        "copy from its author."
+    )
 
 
 def _check_zip_list_size_and_position(data: bytes) -> None:

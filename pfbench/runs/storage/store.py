@@ -92,18 +92,11 @@ class Store:
         self._opened: OpenDatabase | None = None
         if os.path.lexists(self.path):
             return
-        if not make and (folder / "runs").is_dir():
-            raise InputError(
-                f"{folder} is a store of an earlier pfbench version: import it once, by "
-                f"`pfbench store import {folder} --store {folder}`."
-            )
         if not make:
-            raise InputError(f"there is no store in {folder}: choose another with --store.")
-        if (folder / "runs").is_dir():
-            text = (
-                "%s has runs of an earlier pfbench version: `pfbench store import %s` reads them."
+            raise InputError(
+                f"there is no store in {folder}: choose another with --store, or read one of an "
+                "earlier pfbench version by `pfbench store import`."
             )
-            _LOG.warning(text, folder, folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _ = self._database

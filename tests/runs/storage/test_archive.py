@@ -170,7 +170,7 @@ def test_a_file_without_its_hash_is_found(path):
 
 
 def test_what_is_no_archive(path, tmp_path):
-    assert "cannot be read" in refusal(path)
+    assert "is not a complete pfbench archive" in refusal(path)
     assert "folder" in refusal(tmp_path)
     for data in (b"", b"PK", b"PK\x05\x06" + bytes(18), b"x" * 1000):
         path.write_bytes(data)
