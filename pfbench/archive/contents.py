@@ -90,19 +90,12 @@ def _files_by_archived_name(opened: Iterable[str], roots: Iterable[str]) -> dict
         full = os.path.abspath(text)
         if full in data_sets:
             continue
-        if not Path(full).is_file():
-            raise InputError(f"{full}, which the code declares or reads, is not a file.")
         name = archive_path(text, full, roots, str(Path.cwd()))
-        if name is None:
+        is_valid = name is not None and is_valid_data_file_name(name) and os.path.isfile(full)
+        if not is_valid or files_by_name.setdefault(str(name), Path(full)) != Path(full):
             raise InputError(
-                f"the code reads {full}, and would not find it in an archive: move it "
-                "next to the code, and use a path relative to the code."
-            )
-        if not is_valid_data_file_name(name):
-            raise InputError(f"an archive cannot contain a file named {full}: rename it.")
-        if files_by_name.setdefault(name, Path(full)) != Path(full):
-            raise InputError(
-                f"{full} and {files_by_name[name]} would both be {name} in the archive: rename one."
+                f"an archive cannot hold the file {full}, which the code reads: name a file next "
+                "to the code by a relative path, with a plain name that no other file has."
             )
     return files_by_name
 

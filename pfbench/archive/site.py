@@ -24,7 +24,7 @@ from pfbench.runs.storage.archive import PAGE, Archive
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.serialization import decode_json
 
-_FIELDS = frozenset({"sha256", "salt", "runs", "new", "verdicts"})
+_FIELDS = frozenset({"sha256", "salt", "runs", "new", "verdicts", "off", "unreached"})
 """Fields of a stored result of a check that the site needs."""
 
 _ABOUT = (

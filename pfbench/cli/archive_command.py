@@ -295,18 +295,22 @@ def collect(
     paths = list_archives(folder)
     checked, failed = [], 0
     for path in paths:
-        archive = open_archive(path)
-        record = None if again else read_record(path, archive.sha256)
-        if record is None:
-            facts = check_archive(archive, None, seconds, jobs, quiet=False)
-            record = fact_values(facts)
-            for text in (*record["off"], *record["unreached"]):
-                terminal.print_error(f"{path.name}: {end_sentence(text)}")
-            if record["off"] or record["unreached"]:
-                failed += 1
-                continue
+        try:
+            archive = open_archive(path)
+            earlier = None if again else read_record(path, archive.sha256)
+            record = earlier or fact_values(
+                check_archive(archive, None, seconds, jobs, quiet=False)
+            )
+            wrong = [*record["off"], *record["unreached"]]
+        except InputError as error:
+            wrong = [str(error)]
+        for text in wrong:
+            terminal.print_error(f"{path.name}: {end_sentence(text)}")
+        if wrong:
+            failed += 1
+        else:
             write_record(path, record)
-        checked.append(CheckedArchive(archive, record))
+            checked.append(CheckedArchive(archive, record))
     target = output or folder / "site"
     write_site(checked, target)
     print_parts(f"wrote {target / 'index.html'}: {format_plural(len(checked), 'archive')}")

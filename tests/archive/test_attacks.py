@@ -99,7 +99,7 @@ def test_another_file_in_its_place_while_it_is_checked_changes_nothing(archive, 
     opened = open_archive(path)
     path.write_bytes(b"another")
     assert opened.sha256 == open_archive(archive).sha256
-    assert opened.find_damaged() == []
+    opened.unpack(tmp_path / "inside")
 
 
 def test_a_changed_byte_is_named_and_nothing_runs(archive, tmp_path):
@@ -110,7 +110,7 @@ def test_a_changed_byte_is_named_and_nothing_runs(archive, tmp_path):
             other = data.replace(b"self.step *", b"self.step +")
             new.writestr(entry, other if entry.filename == name else data)
     done = run("archive", "check", tmp_path / "byte.zip", "--jobs", 1)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert f"{name} does not match its hash" in done.stderr
 
 

@@ -13,6 +13,7 @@ from pfbench.runs.storage.archive import open_archive
 from pfbench.verification.outcomes import ErratumFinding
 
 CHECKED = {"runs": [40, 40], "new": 40, "salt": "<b>", "sha256": "", "verdicts": [2, 2]}
+CHECKED |= {"off": [], "unreached": []}
 
 
 @pytest.mark.slow

@@ -165,16 +165,6 @@ class Archive:
                 raise DamagedFileError("wrong content", f"{name} does not match its hash")
         return data
 
-    def find_damaged(self) -> list[str]:
-        """Return the names of the files whose bytes do not match their hashes."""
-        results = []
-        for name in self.names:
-            try:
-                self.read(name)
-            except InputError:
-                results.append(name)
-        return results
-
     def unpack(self, folder: Path) -> None:
         """Write all files of the archive into an empty folder.
 
