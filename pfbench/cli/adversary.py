@@ -72,7 +72,7 @@ def adversary(
         _check_certificate_file(check, as_json=as_json)
         return
     named = [list_contestants() if text == ALL else [text] for text in algorithm or ()]
-    texts = (unquote_selector("algorithm", text) for text in chain.from_iterable(named))
+    texts = (unquote_selector(text) for text in chain.from_iterable(named))
     selectors = list(dict.fromkeys(texts))
     if output is not None:
         _check_certificate_path(output, len(selectors))
@@ -88,16 +88,10 @@ def adversary(
 def _refuse_combinations(parameters: Mapping[str, object]) -> None:
     if (parameters["horizon"] is None) == (parameters["check"] is None):
         raise InputError("give exactly one of --horizon and --check.")
-    if parameters["check"] is None:
-        if not parameters["algorithm"]:
-            raise InputError("--horizon needs --algorithm.")
-        return
-    if parameters["algorithm"]:
-        raise InputError("--check takes no --algorithm: leave --algorithm out.")
-    for name in _NOT_WITH_CHECK:
-        if parameters[name] is not None:
-            name = name.replace("_", "-")
-            raise InputError(f"--{name} cannot be combined with --check: leave out one of the two.")
+    if (parameters["check"] is None) != bool(parameters["algorithm"]):
+        raise InputError("--horizon needs --algorithm, and --check takes none.")
+    if parameters["check"] and any(parameters[name] is not None for name in _NOT_WITH_CHECK):
+        raise InputError("--check takes no option that is for a new certificate.")
 
 
 def _check_certificate_path(output: Path, algorithm_count: int) -> None:

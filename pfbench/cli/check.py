@@ -46,7 +46,7 @@ def check(
     from pfbench.checking.resolver import refers_to_user_code
     from pfbench.runs.planning.name_resolution import unquote_selector
 
-    problem = problem and unquote_selector("problem", problem)
+    problem = problem and unquote_selector(problem)
     if kind is not None:
         check_choice("--kind", kind, KINDS)
     if not as_json:

@@ -73,7 +73,7 @@ def compare(
         raise InputError("give a METHOD.")
     spec, path = load_suite(suite, problem, price)
     if method is not None:
-        method = unquote_selector("algorithm", method)
+        method = unquote_selector(method)
         terminal.announce_imports([method])
     if grid or method is None:
         _show_grids(spec, method, as_json=as_json)
@@ -110,7 +110,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
             f"out --problem, and add the problem to the file {suite}."
         )
     else:
-        problem = unquote_selector("problem", problem)
+        problem = unquote_selector(problem)
         terminal.announce_imports([problem])
         normed = getattr(select_problem(problem), "norm", None) is not None
         path = suite_spec_paths()["norms" if normed and suite == "quick" else suite]

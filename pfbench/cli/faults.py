@@ -52,7 +52,7 @@ def faults(
             "--planted-only generates no faults: leave out --max-faults, --late-faults and "
             "--algorithm."
         )
-    algorithm = algorithm and unquote_selector("algorithm", algorithm)
+    algorithm = algorithm and unquote_selector(algorithm)
     limit = max_faults or (10**9 if full else MAX_FAULTS)
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
     with open_job(claims, as_json, table, full=full, seed=seed, **output) as work:

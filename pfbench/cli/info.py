@@ -82,7 +82,6 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Record:
     from pfbench.base.protocols import ASSUMPTIONS
     from pfbench.claims.catalogue import CLAIMS
 
-    _check_parameters(selector, item)
     cls = item.object
     theory, guarantee = _describe_theory(cls), getattr(cls, "guarantee", None)
     use = (
@@ -121,18 +120,6 @@ def _describe_requirement(verb: str) -> str:
     if verb.startswith("norm "):
         return f"the {verb}"
     return _PROBLEMS.get(verb) or _return_description(getattr(Oracles, verb))
-
-
-def _check_parameters(selector: Selector, item: CatalogueItem) -> None:
-    """Raise an error if the selector sets a parameter that the item does not have."""
-    from pfbench.algorithms import ALGORITHMS
-    from pfbench.algorithms.catalogue import select_algorithm
-    from pfbench.base.parameters import check_parameter_names
-
-    if item.object is ALGORITHMS.get(item.name):
-        select_algorithm(selector)
-    else:
-        check_parameter_names(item.name, selector.parameters, get_parameters(item.object))
 
 
 def _describe_estimator(selector: Selector, item: CatalogueItem) -> Record:

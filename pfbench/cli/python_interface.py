@@ -57,7 +57,7 @@ def compare(
     from pfbench.runs.planning.suite import add_candidate
 
     check_engine_options(jobs, None)
-    name = unquote_selector("algorithm", _parse_selector("method", method))
+    name = unquote_selector(_parse_selector("method", method))
     on = None if problem is None else _parse_selector("problem", problem)
     spec, path = verb.load_suite(str(suite), on, None)
     folder = None if output is None else _check_path("output", output)
@@ -94,7 +94,7 @@ def report(
         If a spec is wrong, or there is nothing to report.
     """
     from pfbench.cli.options import check_engine_options, make_engine
-    from pfbench.cli.report_sources import make_reports, read_stores, report_contents
+    from pfbench.cli.report_sources import make_reports, read_store, report_contents
     from pfbench.reporting import check_report_can_be_written
     from pfbench.reporting.writer import write_contents
 
@@ -111,7 +111,7 @@ def report(
         with closing(make_engine(jobs, None)) as engine:
             reports, _ = make_reports(names, retained.folder, engine)
     else:
-        reports = read_stores([retained.folder], [], [])
+        reports = [read_store(retained.folder, [], [])]
     contents = [report_contents(report) for report in reports]
     parts = [part for content in contents for part in content.parts]
     written = [] if folder is None else [write_contents(content, folder) for content in contents]

@@ -19,7 +19,7 @@ from pfbench.cli.options import argument, flag, option
 from pfbench.cli.report_sources import (
     add_published_rates,
     make_reports,
-    read_stores,
+    read_store,
     report_contents,
 )
 from pfbench.cli.terminal import field_table, section_with_title
@@ -35,10 +35,9 @@ OUTPUT = Path("build/report")
 
 def report(
     spec: list[str] | None = argument("SPEC.toml"),
-    store: list[Path] | None = option(
+    store: Path | None = option(
         "DIR",
-        "Result store. Without SPEC.toml: the store whose runs are drawn; may be repeated to draw "
-        "several stores.",
+        "Result store. Without SPEC.toml: the store whose runs are drawn.",
         show_default=str(options.DEFAULT_STORE),
     ),
     problem: list[str] | None = option(
@@ -82,23 +81,20 @@ def report(
         check_file_name("--combine", combine)
     if not text:
         check_report_can_be_written(output)
-    folders = store or [options.default_store_folder()]
+    folder = store or options.default_store_folder()
     outcomes: list[PlanOutcome] = []
-    is_selection = bool(problem or algorithm or len(folders) > 1)
-    if everything and (spec or is_selection):
-        raise InputError("--all writes all reports: leave out names, filters and a second --store.")
-    if spec and is_selection:
-        raise InputError(
-            "--problem, --algorithm and several --store select stored runs: leave out SPEC.toml."
-        )
-    if not (spec or everything) and (store or is_selection):
-        reports = read_stores(folders, problem or [], algorithm or [])
+    if everything and (spec or problem or algorithm):
+        raise InputError("--all writes all reports: leave out names and filters.")
+    if spec and (problem or algorithm):
+        raise InputError("--problem and --algorithm select stored runs: leave out SPEC.toml.")
+    if not (spec or everything) and (store or problem or algorithm):
+        reports = [read_store(folder, problem or [], algorithm or [])]
     else:
         names = spec or []
         if everything:
             names = [name for name in report_spec_paths() if not name.startswith(f"{PAPER}/")]
         with closing(options.make_engine(jobs, scheduler)) as engine:
-            reports, outcomes = make_reports(names, folders[0], engine, quiet=as_json)
+            reports, outcomes = make_reports(names, folder, engine, quiet=as_json)
     if combine is not None:
         reports = [merge_reports(combine, combine, reports)]
     if not text:  # only the page draws them

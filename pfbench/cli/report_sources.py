@@ -119,24 +119,17 @@ def make_reports(
     return reports, outcomes
 
 
-def read_stores(
-    folders: Sequence[Path], problems: Sequence[str], algorithms: Sequence[str]
-) -> "list[Report]":
-    """Return one report for each store; raise an error if a store does not exist."""
+def read_store(folder: Path, problems: Sequence[str], algorithms: Sequence[str]) -> "Report":
+    """Return a report on the runs in a store; raise an error if the store does not exist."""
     from pfbench.reporting.stores import load_stored_report
     from pfbench.runs.storage.entry_list import gc_disabled
     from pfbench.runs.storage.store import Store
 
-    distinct = list({folder.resolve(): folder for folder in folders}.values())
-    names = ["store", *(f"store-{k}" for k in range(2, len(distinct) + 1))]
-    chosen = {"problems": problems, "algorithms": algorithms}
+    store = Store(folder, make=False)
     with gc_disabled():
-        reports = [
-            load_stored_report(Store(path, make=False), name, **chosen)
-            for path, name in zip(distinct, names, strict=True)
-        ]
+        report = load_stored_report(store, "store", problems=problems, algorithms=algorithms)
     gc.freeze()  # of very many runs: to look for garbage among them takes long
-    return reports
+    return report
 
 
 def report_contents(report: "Report") -> "ReportContents":

@@ -89,14 +89,12 @@ def solve(
     from pfbench.runs.planning.name_resolution import unquote_selector
     from pfbench.runs.planning.plan import PlannedRun, resolve
 
-    problem = unquote_selector("problem", problem)
-    selector = str(Selector.parse(unquote_selector("algorithm", algorithm)))
+    problem = unquote_selector(problem)
+    selector = str(Selector.parse(unquote_selector(algorithm)))
     target = None if stop is None else Stop.parse(stop)
     if target is not None:
-        target = replace(target, measure=unquote_selector("measure", target.measure))
-    names, target = list_recorded_measures(
-        [unquote_selector("measure", name) for name in measures], target
-    )
+        target = replace(target, measure=unquote_selector(target.measure))
+    names, target = list_recorded_measures([unquote_selector(name) for name in measures], target)
     terminal.announce_imports((problem, selector, *names))
     plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
     seeds = range(seed, seed + (repeat or 1))

@@ -96,7 +96,6 @@ def open_job(
     *,
     full: bool = False,
     seed: int = 0,
-    repeat: int = 1,
     store: Path | None = None,
     jobs: int | None = 0,
     scheduler: str | None = None,
@@ -110,7 +109,7 @@ def open_job(
     for name, path in (("--json", json_path), ("--table", markdown_path)):
         if path is not None and path != terminal.STANDARD_OUTPUT:
             check_writable(path, f"{name} {path}", error=StorageError)
-    folder, seeds = store or options.default_store_folder(), range(seed, seed + repeat)
+    folder, seeds = store or options.default_store_folder(), range(seed, seed + 1)
     with (
         closing(options.make_engine(jobs, scheduler)) as engine,
         terminal.exit_on_interrupt("check", folder),

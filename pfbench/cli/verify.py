@@ -42,9 +42,6 @@ def verify(
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
-    repeat: int = option(
-        "K", "Verify K times, with seeds N, N+1, ..., where N is --seed.", default=1, minimum=1
-    ),
     table: Path | None = option("FILE.md", "Write the verdicts as Markdown."),
     as_json: Path | None = options.JSON_FILE,
 ) -> None:
@@ -61,16 +58,11 @@ def verify(
 
     if quick and full:
         raise InputError("--quick and --full cannot be combined: leave out one of the two.")
-    pairs = (
-        ("--harder-instances", harder_instances, "--algorithm", algorithm),
-        ("--harder-instances", harder_instances, "--repeat", repeat > 1),
-        ("--algorithm", algorithm, "--repeat", repeat > 1),
-        ("--json", as_json, "--repeat", repeat > 1),
-    )
-    for name, is_given, other, is_other_given in pairs:
-        if is_given and is_other_given:
-            raise InputError(f"{name} and {other} cannot be combined: leave out one of the two.")
-    algorithm = algorithm and unquote_selector("algorithm", algorithm)
+    if harder_instances and algorithm:
+        raise InputError(
+            "--harder-instances and --algorithm cannot be combined: leave out one of the two."
+        )
+    algorithm = algorithm and unquote_selector(algorithm)
     if listing:
         names, effort = (announce_claims(claims, as_json), "full" if full else "quick")
         terminal.print_parts(
@@ -78,11 +70,8 @@ def verify(
         )
         return
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
-    with open_job(claims, as_json, table, full=full, seed=seed, repeat=repeat, **output) as work:
-        if repeat > 1:
-            work.case_seed = case_seed or 0
-            _verify_repeatedly(work)
-        elif algorithm is not None:
+    with open_job(claims, as_json, table, full=full, seed=seed, **output) as work:
+        if algorithm is not None:
             _verify_algorithm(work, algorithm, case_seed)
         else:
             _verify_claims(work, case_seed, include_held_bounds=harder_instances)
@@ -203,30 +192,6 @@ def sentences_on_unreproduced_errata(findings: "Sequence[ErratumFinding]") -> It
             yield f"erratum {finding.erratum.name} could not be examined: {finding.failure_reason}."
         elif not finding.is_shown:
             yield f"erratum {finding.erratum.name} is not reproduced by its evidence."
-
-
-def _verify_repeatedly(work: VerificationJob) -> None:
-    """Verify the claims once for each seed, and report how often each verdict occurred."""
-    from pfbench.claims.catalogue import select_claims
-    from pfbench.verification.verdict_tables import verdict_frequency_table
-
-    claims = select_claims(work.names, work.effort)
-    verifications: list[Verification] = []
-    try:
-        with work.progress_of_checks("verification", len(work.seeds) * len(claims)) as steps:
-            for seed in work.seeds:
-                verifications.append(work.make_session(steps, seed).verify(claims))
-    finally:
-        if verifications:
-            seeds = work.seeds[: len(verifications)]
-            text = verdict_frequency_table(seeds, verifications, terminal.current_command_line())
-            terminal.print_parts(text) if work.table is None else terminal.write_text(
-                text, work.table
-            )
-    for row in (row for done in verifications for row in done.rows):
-        if row.is_violated_or_lost:
-            terminal.print_error(f"{row.claim.name} is {row.verdict}: {row.reason}")
-    terminal.exit_if(not all(done.is_clean for done in verifications))
 
 
 # --- tables ---------------------------------------------------------------------------------------

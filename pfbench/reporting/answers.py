@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pfbench.reporting.comparison import Comparison, SettingComparison
 from pfbench.reporting.results import SettingResults, StudyResults, truncate_study
 from pfbench.reporting.wording import (
-    format_calls_in_sentence,
+    format_calls,
     format_integer,
     format_significant,
     join_items,
@@ -113,8 +113,8 @@ def _describe_cheapest_methods(comparison: Comparison, panel_noun: str) -> str:
         return f"{text}."
     (low, first), (high, last), widest = max(spread, key=lambda item: item[1][0] / item[0][0])
     return (
-        f"{text}; largest difference on {widest.panel.title}: {format_calls_in_sentence(low)} "
-        f"({first.group.label}) to {format_calls_in_sentence(high)} ({last.group.label})."
+        f"{text}; largest difference on {widest.panel.title}: {format_calls(low)} "
+        f"({first.group.label}) to {format_calls(high)} ({last.group.label})."
     )
 
 

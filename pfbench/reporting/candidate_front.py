@@ -211,39 +211,29 @@ class CandidateAgainstRivals:
         return list_duels_with_best(self.comparisons[0], self.label, excluded)
 
     @cached_property
-    def first_near_slower_missed(self) -> tuple[int, int, int, int]:
-        """Numbers of problem-target pairs that the candidate wins, nearly wins, loses, or misses.
+    def outcome_counts_sentence(self) -> str:
+        """Sentence that says how often the candidate is first, nearly first, slower, or misses.
 
         A pair is one panel with one target; the candidate misses a pair if it does not reach the
         target. A pair is not counted if the runs begin within the target, or if no method reaches
         it.
         """
-        duels = [
-            d
-            for d in self.duels_with_best_rival
-            if not (d.starts_within_target or d.is_missed_by_all)
-        ]
+        started = [d for d in self.duels_with_best_rival if not d.starts_within_target]
+        duels = [duel for duel in started if not duel.is_missed_by_all]
         reached = [duel for duel in duels if duel.rank]
         first = sum(duel.candidate_expected_calls <= duel.best_other_calls for duel in reached)
         close = sum(
             duel.candidate_expected_calls <= NEAR_RATIO * duel.best_other_calls for duel in reached
         )
-        return first, close - first, len(reached) - close, len(duels) - len(reached)
-
-    @cached_property
-    def outcome_counts_sentence(self) -> str:
-        """Sentence that says how often the candidate is first, nearly first, slower, or misses."""
-        first, near, behind, missed = self.first_near_slower_missed
-        left = sum(
-            d.is_missed_by_all and not d.starts_within_target for d in self.duels_with_best_rival
-        )
+        left = len(started) - len(duels)
         unreached = f" ({left} more reached by no method)" if left else ""
         return (
-            f"On {pluralize(sum(self.first_near_slower_missed), 'pair')} of problem and target, by "
+            f"On {pluralize(len(duels), 'pair')} of problem and target, by "
             f"{self.price} among {pluralize(len(self.rivals) + 1, 'method')}"
             f"{self.rival_class_noun.removeprefix('methods')}, {self.label} is first on {first}, "
-            f"within {NEAR_RATIO:g} times the first on {near}, slower on {behind}, and misses "
-            f"{pluralize(missed, 'target')}{unreached}{self._nearest_rival_text}."
+            f"within {NEAR_RATIO:g} times the first on {close - first}, slower on "
+            f"{len(reached) - close}, and misses {pluralize(len(duels) - len(reached), 'target')}"
+            f"{unreached}{self._nearest_rival_text}."
         )
 
     @property

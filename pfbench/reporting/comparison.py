@@ -21,7 +21,7 @@ from pfbench.reporting.results import (
 )
 from pfbench.reporting.seed_curves import Array
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
-from pfbench.reporting.wording import format_calls_in_table
+from pfbench.reporting.wording import format_calls
 from pfbench.runs.loop.run import Stop
 
 
@@ -47,8 +47,8 @@ class ExpectedCalls:
     def __str__(self) -> str:
         interval = ""
         if self.interval is not None and self.interval.low < self.interval.high:
-            interval = f" ({' to '.join(map(format_calls_in_table, self.interval))})"
-        return f"{format_calls_in_table(self.value)}{interval} {self.hits}/{self.planned_runs}"
+            interval = f" ({' to '.join(map(format_calls, self.interval))})"
+        return f"{format_calls(self.value)}{interval} {self.hits}/{self.planned_runs}"
 
 
 @dataclass(frozen=True)

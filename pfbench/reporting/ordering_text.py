@@ -18,7 +18,7 @@ from pfbench.reporting.tested_orderings import (
 )
 from pfbench.reporting.wording import (
     NOTES,
-    format_calls_in_sentence,
+    format_calls,
     format_significant,
     join_items,
     name_within_sentence,
@@ -226,7 +226,7 @@ def _describe_comparison(ordering: PublishedOrdering) -> str:
 def _describe_evidence(result: OrderingResult) -> str:
     pair, calls = result.deciding_pair, result.ordering.target is not None
     first, second = (
-        f"{format_calls_in_sentence(value) if calls else _value_as_text(value)}{START * unmoved}"
+        f"{format_calls(value) if calls else _value_as_text(value)}{START * unmoved}"
         for value, unmoved in zip(pair.values, pair.is_at_start, strict=True)
     )
     sure = "nothing varies" if pair.p_value == 0.0 else f"p = {format_significant(pair.p_value, 2)}"

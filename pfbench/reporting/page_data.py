@@ -27,12 +27,7 @@ from pfbench.reporting.seed_curves import (
     SeedTraces,
     band_legend,
 )
-from pfbench.reporting.wording import (
-    AXES,
-    format_calls_in_sentence,
-    format_significant,
-    measure_label,
-)
+from pfbench.reporting.wording import AXES, format_calls, format_significant, measure_label
 from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.study import Spec
 
@@ -170,7 +165,7 @@ class _StudyData:
                     "setting": panel.setting,
                     "title": panel.title if len(results.panels) > 1 else "",
                     "budget": ", ".join(
-                        f"{format_calls_in_sentence(limit)} {kind.upper()}"
+                        f"{format_calls(limit)} {kind.upper()}"
                         for kind, limit in panel.limits.items()
                     ),
                     "spans": self._x_axes_by_quantity(panel.groups),

@@ -143,7 +143,7 @@ def _make_calls_cell(target: int, scored: ScoredAlgorithm) -> _TableCell:
     elif math.isinf(number):
         text = r"$\infty$"
     else:
-        text = escape_latex(wording.format_calls_in_sentence(number))
+        text = escape_latex(wording.format_calls(number))
         if expected.hits < expected.planned_runs:
             text += f"$^{{{expected.hits}/{expected.planned_runs}}}$"
     return _TableCell(sample, number, text)

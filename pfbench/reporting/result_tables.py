@@ -23,7 +23,7 @@ from pfbench.reporting.runtimes import PRODUCTS, Cost
 from pfbench.reporting.seed_curves import FinalSummary
 from pfbench.reporting.significance import seed_warning
 from pfbench.reporting.tables import Table, TableRow
-from pfbench.reporting.wording import AXES, NOTES, format_calls_in_table, name_within_sentence
+from pfbench.reporting.wording import AXES, NOTES, format_calls, name_within_sentence
 
 CSV_HEAD = "problem,setting,algorithm,price,measure,target,expected,low,high,hits,runs,standing"
 
@@ -122,9 +122,7 @@ def _table_note(comparison: Comparison, include_last_values: bool) -> str:
 
 def _describe_budget(comparison: Comparison) -> str:
     budgets = {
-        ", ".join(
-            f"{format_calls_in_table(limit)} {kind.upper()}" for kind, limit in panel.limits.items()
-        )
+        ", ".join(f"{format_calls(limit)} {kind.upper()}" for kind, limit in panel.limits.items())
         for panel in comparison.results.panels
     }
     if budgets == {""}:

@@ -54,25 +54,15 @@ def sentences_on_how_tuned(study: Study) -> list[str]:
     tune, searches = study.tune, _list_finished_tunings(study)
     if tune is None or not searches:
         return []
-    counts = [len(search.choice.trials) for search in searches]
-    first = [len(s.choice.trials) - len(s.choice.points_beyond) for s in searches]
-    fewer, excess = sum(number < tune.trials for number in first), sum(counts) - sum(first)
-    less = further = ""
-    if fewer:
-        less = (
-            f" ({format_integer(fewer)} of {format_integer(len(counts))} grids have fewer points)"
-        )
-    if excess:
-        extra = pluralize(excess, "trial")
-        further = f", and {extra} one step beyond grids with a choice at their end"
     kind, calls = tune.count.upper(), sum(search.total_calls for search in searches)
+    trials = sum(len(search.choice.trials) for search in searches)
     methods = {search.method.tuned_label for search in searches}
     return [
-        f"{pluralize(len(methods), 'method')} tuned, {pluralize(tune.trials, 'trial')} each "
-        f"on each problem{less}, {pluralize(len(tune.seeds), 'seed')} a trial{further}: "
-        f"{pluralize(sum(counts), 'trial')} of {format_integer(calls)} {kind} in all. The fewest "
-        f"expected {kind} to {_describe_targets(tune)} decide, and the chosen parameters are run "
-        "on fresh seeds."
+        f"{pluralize(len(methods), 'method')} tuned, at most {pluralize(tune.trials, 'trial')} "
+        f"each on each problem, and one step beyond grids with a choice at their end, "
+        f"{pluralize(len(tune.seeds), 'seed')} a trial: {pluralize(trials, 'trial')} of "
+        f"{format_integer(calls)} {kind} in all. The fewest expected {kind} to "
+        f"{_describe_targets(tune)} decide, and the chosen parameters are run on fresh seeds."
     ]
 
 

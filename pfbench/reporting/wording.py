@@ -68,20 +68,12 @@ def round_as_printed(number: float) -> float:
     return float(round(number)) if number >= 100 else float(f"{number:.2e}")
 
 
-def format_calls_in_table(number: float) -> str:
+def format_calls(number: float) -> str:
     """Return a number of calls as text, rounded as tables print it; infinity becomes ``∞``."""
     if math.isinf(number):
         return NEVER_REACHED
     printed = round_as_printed(number)
     return format_integer(int(printed)) if printed.is_integer() else format_significant(number)
-
-
-def format_calls_in_sentence(number: float) -> str:
-    """Return a number of calls as text for a sentence; infinity becomes ``never``."""
-    if math.isinf(number):
-        return "never"
-    every_digit = 100 <= number < 1e7 or (number < 1e7 and number == round(number))
-    return format_integer(round(number)) if every_digit else format_significant(number)
 
 
 def power_of_ten(exponent: int) -> str:

@@ -2,12 +2,10 @@
 
 import math
 import re
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pfbench.base.escaping import escape_hidden, markdown_table
-from pfbench.base.status import Verdict as VerdictName
 from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.criteria import CRITERIA
 from pfbench.verification.outcomes import ErratumFinding, Verification
@@ -82,27 +80,6 @@ def verdict_table(
         parts = ("erratum", "ruling", "as printed or read", "corrected", "evidence")
         lines += ["## Findings", "", *markdown_table(parts, map(_finding_cells, findings))]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def verdict_frequency_table(
-    seeds: Sequence[int], verifications: Sequence[Verification], command: str
-) -> str:
-    """Return a Markdown table of repeated verifications: how often each claim got each verdict."""
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for row in (row for done in verifications for row in done.rows):
-        counts[row.claim.name][row.verdict] += 1
-    violated = sum(verdicts[VerdictName.VIOLATED] for verdicts in counts.values())
-    order = sorted(VerdictName, key=lambda verdict: -verdict.rank_from_worst)
-    rows = ((name, *(verdicts[word] or "" for word in order)) for name, verdicts in counts.items())
-    lines = [
-        "# Verdicts, repeated",
-        "",
-        f"Made by `{command}`: {len(verifications)} verifications with seeds {seeds[0]} to {seeds[-1]}. "  # noqa: E501
-        f"{violated} of {sum(v.total() for v in counts.values())} verdicts are *violated*.",
-        "",
-        *markdown_table(("claim", *order), rows),
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _verdict_cells(row: Verdict) -> tuple[Any, ...]:

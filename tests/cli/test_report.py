@@ -170,12 +170,6 @@ def test_several_go_on_one_page(pfbench, folder, spec, drawn):
     assert outcome.out == "build/report/both.html\n"
     (read,) = drawn
     assert [study.key for study in read.spec.studies] == ["small-small", "again-small"]
-    for store in ("a/store", "b/store"):
-        report(pfbench, "--store", store)
-    drawn.clear()
-    outcome = pfbench("report", "--store", "a/store", "--store", "b/store", "--combine", "two")
-    (read,) = drawn
-    assert [study.key for study in read.spec.studies] == ["store", "store-2"]
     assert "must be usable as a file name" in report(pfbench, "--combine", "../up").refusal
 
 

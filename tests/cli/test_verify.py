@@ -174,15 +174,6 @@ def test_list_and_explain_run_nothing(pfbench):
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_repeated_verifications_are_counted(pfbench):
-    outcome = pfbench("verify", MEAN, COUNT, "--repeat", 3, "--seed", 7, "--table", "verdicts.md")
-    assert outcome.status == 0
-    text = Path("verdicts.md").read_text()
-    assert "3 verifications with seeds 7 to 9. 0 of 6 verdicts are *violated*" in text
-    assert f"| {COUNT} |  |  | 3 |  |  |  |  |" in text
-
-
-@pytest.mark.usefixtures("in_this_process")
 def test_claimed_exponents_stand_beside_measured_ones(written):
     claim = "shen2019-table1-sg"
     (row,) = written("verify", claim, "--table", "verdicts.md")[1]["results"]

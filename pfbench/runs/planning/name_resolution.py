@@ -1,17 +1,16 @@
 """Names of a run: resolution of selectors, and validation of user-defined problems."""
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm as Kind
-from pfbench.algorithms.catalogue import ALGORITHMS, select_user_algorithm
 from pfbench.algorithms.catalogue import select_algorithm as named_algorithm
+from pfbench.algorithms.catalogue import select_user_algorithm
 from pfbench.base.checks import check_finite_array, check_integer, check_real
 from pfbench.base.constants import Constants, evaluate_formulas, is_formula_in_constants
 from pfbench.base.errors import InputError
@@ -25,68 +24,32 @@ from pfbench.base.user_code import (
     load_user_object,
     name_format_error,
 )
-from pfbench.estimators.catalogue import ESTIMATORS
 from pfbench.measures import MEANING, available_measures, fw_gap
 from pfbench.measures import select_measures as named
 from pfbench.measures.catalogue import UserMeasure
 from pfbench.points import FactoredMatrix, infer_format
 from pfbench.problems import FiniteSum
-from pfbench.problems.catalogue import PROBLEMS, build_problem
+from pfbench.problems.catalogue import build_problem
 from pfbench.runs.loop.run import TRACE_COLUMNS, trace_name
-from pfbench.sets.catalogue import PENALTIES, SETS
-
-_BUILTIN: Mapping[str, Collection[str]] = MappingProxyType(
-    {
-        "algorithm": ALGORITHMS,
-        "problem": PROBLEMS,
-        "measure": MEANING,
-        "set": frozenset({*SETS, "none"}),
-        "penalty": PENALTIES,
-        "estimator": ESTIMATORS,
-    }
-)
-"""Built-in names, by kind."""
 
 _TAKEN = frozenset({*TRACE_COLUMNS, *MEANING, "key", "seed"})
 """Names that a measure cannot have, as columns of traces or tables have them."""
 
 
 @lru_cache(maxsize=4096)
-def unquote_selector(kind: str, text: str) -> str:
-    """Return a selector without surrounding quotes; raise if it names a component of another kind.
-
-    Parameters
-    ----------
-    kind
-        "algorithm", "problem" or "measure".
+def unquote_selector(text: str) -> str:
+    """Return a selector without surrounding quotes.
 
     Raises
     ------
     InputError
-        If the selector cannot be read, or it names a component of another kind.
+        If the selector cannot be read, or is FILE.py without :NAME.
     """
     text = strip_quotes(text)
-    selector = Selector.parse(text)
-    _refuse_other_kind(kind, selector.name)
-    for part in ("set", "penalty") if kind == "problem" else ():
-        if part in selector.parameters:
-            _refuse_other_kind(part, str(selector.parameters[part]))
-    return text
-
-
-def _refuse_other_kind(kind: str, name: str) -> None:
-    """Raise if `name` is a built-in component of another kind, or FILE.py without :NAME."""
-    if ":" in name or name in _BUILTIN[kind]:
-        return
+    name = Selector.parse(text).name
     if name.endswith(FILE):
         raise name_format_error(name)
-    for other, names in _BUILTIN.items():
-        if name in names and other != "measure":
-            an, article = ("an" if word[0] in "ae" else "a" for word in (other, kind))
-            raise InputError(
-                f"{name} is {an} {other}, not {article} {kind}: see `pfbench list "
-                f"{kind.replace('penalty', 'set')}s`."
-            )
+    return text
 
 
 def select_problem(text: str) -> Problem:
@@ -99,7 +62,7 @@ def select_problem(text: str) -> Problem:
     DataError
         If its data are missing or damaged.
     """
-    selector = Selector.parse(unquote_selector("problem", text))
+    selector = Selector.parse(unquote_selector(text))
     if ":" not in selector.name:
         return build_problem(selector)
     return check_user_problem(selector, instantiate(selector))
@@ -142,7 +105,7 @@ def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
     InputError
         If a name is unknown, a parameter wrong, or the result is not an algorithm.
     """
-    selector = Selector.parse(unquote_selector("algorithm", text))
+    selector = Selector.parse(unquote_selector(text))
     if ":" not in selector.name:
         return named_algorithm(selector)
     if selector.parameters.keys() & {"epsilon", "schedule"}:

@@ -210,7 +210,7 @@ def _check_settings_and_run_count(location: str, fields: Mapping[str, Any]) -> N
 def _with_fields(study: Study, fields: Mapping[str, Any]) -> Study:
     """Return a study with its parsed fields, except for its tuning."""
     targets: tuple[Stop, ...] = fields.get("targets", ())
-    measures = [unquote_selector("measure", entry.text) for entry in fields.get("measures", ())]
+    measures = [unquote_selector(entry.text) for entry in fields.get("measures", ())]
     measures = measures or ([targets[-1].measure] if targets else ["objective"])
     names, _ = list_recorded_measures(measures, targets[-1] if targets else None)
     memory = fields.get("memory_limit")

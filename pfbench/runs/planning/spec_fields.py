@@ -198,7 +198,7 @@ def _parse_target(field: str, value: Any) -> Stop:
     target = parse_text(field, value)
     try:
         stop = Stop.parse(target)
-        return replace(stop, measure=unquote_selector("measure", stop.measure))
+        return replace(stop, measure=unquote_selector(stop.measure))
     except InputError as error:
         raise InputError(f"{field} = {abbreviate(target)} is wrong: {error}") from None
 

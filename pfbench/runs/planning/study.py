@@ -219,8 +219,8 @@ class Study:
             pairs = tuple((name, str(value)) for name, value in {**values, "seed": seed}.items())
             texts = _fill_templates(templates, pairs, location, giver)
             planned_run = PlannedRun(
-                unquote_selector("problem", canonical_selector(texts[0])),
-                unquote_selector("algorithm", canonical_selector(texts[1])),
+                unquote_selector(canonical_selector(texts[0])),
+                unquote_selector(canonical_selector(texts[1])),
                 seed,
                 self.recorded_measures,
                 recording_interval_as_int(location, texts[2]),
