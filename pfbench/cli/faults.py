@@ -165,14 +165,10 @@ def study_method_faults(
             return claims
         return [claim for claim in claims if methods.get(claim.name) is fault.algorithm]
 
-    def full_size_settings(fault: "Fault") -> "Claim | None":
-        runs = (claim for claim in select_claims(fault) if claim.name.startswith("methods-run-"))
-        return next(runs, None)
-
     efforts = ("quick", "full") if work.effort == "full" else ("quick",)
     with work.progress_of_checks("generated faults", None) as steps:
         sessions = [work.make_session(steps, effort=effort) for effort in efforts]
-        return run_mutation_study(sessions, faults, select_claims, ADMISSIBLE, full_size_settings)
+        return run_mutation_study(sessions, faults, select_claims, ADMISSIBLE)
 
 
 def _report_study(

@@ -12,9 +12,6 @@ from pfbench.verification.faults.fault import AdmissibleFault, Fault
 from pfbench.verification.session import Session, select_by_effort
 from pfbench.verification.verdict import Verdict
 
-AtSize = Callable[[Fault], Claim | None]
-"""Function that returns the claim in whose long runs a late fault should change something."""
-
 _MOST_KILLED = 2
 """Number of killed checks after which a fault is tested on no further claim."""
 
@@ -114,7 +111,6 @@ def run_mutation_study(
     faults: Sequence[Fault],
     claims_of: Callable[[Fault], Sequence[Claim]],
     admissible: Sequence[AdmissibleFault] = (),
-    full_size_claim_of: AtSize | None = None,
 ) -> list[StudiedFault]:
     """Test each fault on claims until one catches it; faults without effect are not tested.
 
@@ -132,15 +128,13 @@ def run_mutation_study(
         used, the quickest first.
     admissible
         Faults under which the theorem still holds, with the reason.
-    full_size_claim_of
-        See `AtSize`; without it, late faults are not tested for equivalence.
 
     Raises
     ------
     StorageError
         If the store cannot be written or read; what is stored already stays.
     """
-    same = _find_equivalence_kinds(sessions[0], faults, full_size_claim_of)
+    same = sessions[0].find_equivalence_kind_of_each(faults)
     studies = [
         StudiedFault(
             fault=fault,
@@ -160,24 +154,6 @@ def run_mutation_study(
             for study, verdicts in zip(studies, results, strict=True)
         ]
     return studies
-
-
-def _find_equivalence_kinds(
-    session: Session, faults: Sequence[Fault], full_size_claim_of: AtSize | None
-) -> list[str]:
-    """Return each fault's kind of equivalence, e.g. "runs" or "law"; "" if none is found.
-
-    Late faults are compared with the correct method in full-size runs.
-    """
-    early, late = (
-        [fault for fault in faults if fault.is_late == is_late] for is_late in (False, True)
-    )
-    results = dict(zip(early, session.find_equivalence_kind_of_each(early), strict=True))
-    if full_size_claim_of:
-        results |= zip(
-            late, session.find_equivalence_kind_of_each(late, full_size_claim_of), strict=True
-        )
-    return [results.get(fault, "") for fault in faults]
 
 
 def _quickest_first(claims: Sequence[Claim], effort: str) -> list[Claim]:

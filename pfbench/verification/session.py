@@ -181,19 +181,12 @@ class Session:
         subjects = [(claim, Subject(fault)) for claim, fault in claims_and_faults]
         return self._outcomes([self._claim_request(*each, each[1].label) for each in subjects])
 
-    def find_equivalence_kind_of_each(
-        self,
-        faults: Sequence[Fault],
-        claim_of: Callable[[Fault], Claim | None] = lambda fault: None,
-    ) -> list[str]:
+    def find_equivalence_kind_of_each(self, faults: Sequence[Fault]) -> list[str]:
         """Return each fault's kind of equivalence, e.g. "runs", or "" if none is found.
 
-        `claim_of` maps a fault to a claim in whose long runs the fault is compared with the correct
-        method. If it returns None, they are compared on small problems. The errors are those of
-        `verify`.
+        The errors are those of `verify`.
         """
-        requests = [self._equivalence_request(fault, claim_of(fault)) for fault in faults]
-        return self._outcomes(requests)
+        return self._outcomes([self._equivalence_request(fault) for fault in faults])
 
     def examine(self, errata: Sequence[Erratum]) -> list[ErratumFinding]:
         """Examine errata, and return their evidence; raise the same exceptions as `verify`."""
@@ -259,11 +252,11 @@ class Session:
             ),
         )
 
-    def _equivalence_request(self, fault: Fault, claim: Claim | None) -> _Request[str]:
+    def _equivalence_request(self, fault: Fault) -> _Request[str]:
         from pfbench.verification.replay.same_runs import is_same_in_long_runs
 
-        task = Task(_find_equivalence_as_row, (fault, claim), COMPARISON_LIMIT)
-        compared = [find_equivalence, CASES] if claim is None else [is_same_in_long_runs, claim]
+        task = Task(_find_equivalence_as_row, (fault,), COMPARISON_LIMIT)
+        compared = [is_same_in_long_runs] if fault.is_late else [find_equivalence, CASES]
         return _Request(
             self._make_cached_task("fault", [fault, *compared], task),
             0.0,
@@ -308,14 +301,17 @@ def _examine_as_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, An
     }
 
 
-def _find_equivalence_as_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
-    """Find the kind of equivalence of a fault, and return it as a row for the store."""
+def _find_equivalence_as_row(fault: Fault) -> Mapping[str, Any]:
+    """Find the kind of equivalence of a fault, and return it as a row for the store.
+
+    A late fault is compared with the correct method in long runs, another one on small problems.
+    """
     from pfbench.verification.replay.same_runs import is_same_in_long_runs
 
-    if claim is None:
-        why: str = find_equivalence(fault)
+    if fault.is_late:
+        why = "at size" if is_same_in_long_runs(fault) else ""
     else:
-        why = "at size" if is_same_in_long_runs(claim, Subject(fault)) else ""
+        why = find_equivalence(fault)
     return {"fault": fault.name, "where": fault.location, "equivalent": why}
 
 

@@ -98,12 +98,10 @@ def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engi
     )
     epoch = next(fault for fault in faults if fault.operator == "late-reference")
     never = after(10**9, epoch)
-    run, law = (CLAIMS[f"methods-{what}-nfwu-spiderg"] for what in ("run", "law"))
+    law = CLAIMS["methods-law-nfwu-spiderg"]
 
     def studied(faults, *held):
-        return run_mutation_study(
-            [Session(engine=engine)], faults, lambda _: held, full_size_claim_of=lambda _: run
-        )
+        return run_mutation_study([Session(engine=engine)], faults, lambda _: held)
 
     early = chosen(FOUND[0])
     found = studied([*early, narrow, never], COUNT)
@@ -122,9 +120,8 @@ def test_a_late_fault_that_changes_no_more_than_rounding_is_equivalent():
     faults = generate_faults(ALGORITHMS["bpfw"], late=True)
     # The late steps of all long runs have the weight 1 all the same.
     fault = next(one for one in faults if "x, g, (0.5 * w - x if" in one.change.line_after)
-    run = CLAIMS["methods-run-bpfw"]
-    assert is_same_in_long_runs(run, Subject(after(24, fault)))
-    assert not is_same_in_long_runs(run, Subject(after(2, fault)))
+    assert is_same_in_long_runs(after(24, fault))
+    assert not is_same_in_long_runs(after(2, fault))
 
 
 def after(times, fault):
