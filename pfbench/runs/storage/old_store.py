@@ -5,7 +5,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import require_pyarrow
-from pfbench.runs.storage.damage import KEY, DamagedFileError, DamageReport, open_regular_file
+from pfbench.runs.storage.damage import DamagedFileError, DamageReport, open_regular_file
 from pfbench.runs.storage.serialization import (
     Record,
     column_dtype,
@@ -52,41 +52,40 @@ def read_old_store(folder: Path) -> Iterator[OldEntry]:
     if not (folder / "runs").is_dir():
         raise InputError(f"{folder} has no store of an earlier pfbench version: name one that has.")
     require_pyarrow("an old store")
-    paths = [path for path in folder.glob("runs/??/*.parquet") if KEY.fullmatch(path.stem)]
-    for path in sorted(paths):
-        yield _read_or_report("run", path.stem, _read_run, path)
-    keys = {path.stem for path in paths}
+    keys = set()
+    for path in sorted(folder.glob("runs/??/*.parquet")):
+        keys.add(path.stem)
+        yield from _report_damage("run", path.stem, _read_run(path))
     for segment in sorted(folder.glob("segments/[!.]*"), reverse=True):
-        try:
-            for entry in _read_runs_of_segment(segment, keys):
+        for entry in _report_damage("segment", segment.name, _read_runs_of_segment(segment)):
+            if entry.key not in keys:
                 keys.add(entry.key)
                 yield entry
-        except DamagedFileError as damage:
-            yield damage.report("segment", segment.name)
     for kind, name in _ROWS.items():
         for path in sorted(folder.glob(f"{name}/??/*.json")):
-            yield _read_or_report(kind, path.stem, _read_row, kind, path)
+            yield from _report_damage(kind, path.stem, _read_row(kind, path))
 
 
-def _read_or_report(kind: str, name: str, read: Callable[..., Record], *arguments: Any) -> OldEntry:
+def _report_damage(kind: str, name: str, entries: Iterator[Record]) -> Iterator[OldEntry]:
+    """Yield entries up to the first damaged one, then a report on its file."""
     try:
         with refuse_damaged("unreadable"):
-            return read(*arguments)
+            yield from entries
     except DamagedFileError as damage:
-        return damage.report(kind, name)
+        yield damage.report(kind, name)
 
 
-def _read_row(kind: str, path: Path) -> Record:
+def _read_row(kind: str, path: Path) -> Iterator[Record]:
     with open_regular_file(path) as file:
         header = decode_json(file.read(_MOST_BYTES))
     text = json.dumps(header["row"], sort_keys=True, allow_nan=False)
     if header["key"] != path.stem or header["sha256"] != hashlib.sha256(text.encode()).hexdigest():
         raise DamagedFileError("wrong content")
     meta = {"row": header["row"], "notes": header.get("notes", {})}
-    return make_record(kind, path.stem, meta, stored=int(path.stat().st_mtime))
+    yield make_record(kind, path.stem, meta, stored=int(path.stat().st_mtime))
 
 
-def _read_run(path: Path) -> Record:
+def _read_run(path: Path) -> Iterator[Record]:
     import pyarrow.parquet as pq
 
     with open_regular_file(path) as file:
@@ -96,45 +95,33 @@ def _read_run(path: Path) -> Record:
         _check_size(sum(group.total_byte_size for group in groups))
         table, metadata = parquet.read(), metadata.metadata
     digest = metadata.get(b"pfbench.digest", b"").decode()
-    return _make_run_record(
-        path.stem, metadata[b"pfbench"], table, digest, int(path.stat().st_mtime)
-    )
+    stored = int(path.stat().st_mtime)
+    yield _make_run_record(path.stem, metadata[b"pfbench"], table, digest, stored)
 
 
-def _read_runs_of_segment(folder: Path, skipped_keys: Collection[str]) -> Iterator[OldEntry]:
-    """Yield the runs of a segment (a folder of Parquet files), without those of `skipped_keys`.
+def _read_runs_of_segment(folder: Path) -> Iterator[Record]:
+    """Yield the runs of a segment (a folder of Parquet files).
 
     A group of runs is a row group of ``runs.parquet``; their traces, one after the other, are a
     row group of another file.
     """
     import pyarrow.parquet as pq
 
-    with refuse_damaged("unreadable"):
-        with open_regular_file(folder / "manifest.json") as file:
-            manifest = decode_json(file.read(_MOST_BYTES).partition(b"\n")[2])
-        groups = [(number, part) for number, part in manifest["groups"]]
-        names = ["runs", *(f"trace-{k}" for k in range(len(manifest["traces"])))]
-        heads, *traces = (
-            pq.ParquetFile(folder / f"{name}.parquet", page_checksum_verification=True)
-            for name in names
-        )
-    for group, (number, part) in enumerate(groups):
-        try:
-            with refuse_damaged("unreadable"):
-                for file, index in ((heads, group), (traces[number], part)):
-                    _check_size(file.metadata.row_group(index).total_byte_size)
-                rows = heads.read_row_group(group, columns=_COLUMNS).to_pylist()
-                trace = traces[number].read_row_group(part).select(manifest["traces"][number])
-                if any(row["length"] < 0 for row in rows):
-                    raise DamagedFileError("incomplete", "a trace of negative length")
-        except DamagedFileError as damage:
-            yield damage.report("segment", f"{folder.name}, group {group}")
-            continue
-        for row in rows:
+    with open_regular_file(folder / "manifest.json") as file:
+        manifest = decode_json(file.read(_MOST_BYTES).partition(b"\n")[2])
+    names = ["runs", *(f"trace-{k}" for k in range(len(manifest["traces"])))]
+    heads, *traces = (
+        pq.ParquetFile(folder / f"{name}.parquet", page_checksum_verification=True)
+        for name in names
+    )
+    for group, (number, part) in enumerate(manifest["groups"]):
+        for file, index in ((heads, group), (traces[number], part)):
+            _check_size(file.metadata.row_group(index).total_byte_size)
+        trace = traces[number].read_row_group(part).select(manifest["traces"][number])
+        for row in heads.read_row_group(group, columns=_COLUMNS).to_pylist():
             own, trace = trace.slice(0, row["length"]), trace.slice(row["length"])
-            if (key := row["key"]) not in skipped_keys:
-                content = key, row["about"], own, row["sha256"], row["stored"] // 10**9
-                yield _read_or_report("run", key, _make_run_record, *content)
+            content = row["key"], row["about"], own, row["sha256"], row["stored"] // 10**9
+            yield _make_run_record(*content)
 
 
 def _check_size(unpacked: int) -> None:
