@@ -38,8 +38,6 @@ ASIDE = "damaged"
 """Folder of a store for its damaged files."""
 
 _NAMES = ", ".join(Record._fields)
-_LEAST_ROW = 256  # bytes: a file has no more rows than it has room for
-_LEAST_GAP = 1000  # rows that are looked for one by one between two damaged pages
 
 Progress = Callable[[], None]
 
@@ -146,31 +144,18 @@ def salvage_and_move(store: Store) -> str:
 
 
 def _readable_rows(path: Path) -> Iterator[tuple[object, ...]]:
-    """Yield the readable rows of a damaged file: from both ends, then one by one in between."""
-    try:
-        connection = open_damaged_database(path)
-    except (sqlite3.DatabaseError, UnicodeDecodeError):
-        return
-    with closing(connection):
-        low, high = -1, -1
-        for order in ("ASC", "DESC"):
-            try:
-                query = f"SELECT id, {_NAMES} FROM entries NOT INDEXED ORDER BY id {order}"
-                for number, *row in connection.execute(query):
-                    if order == "ASC":
-                        low = number
-                    elif number <= low:
-                        return
-                    else:
-                        high = number
-                    yield tuple(row)
-                return
-            except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
-                if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
-                    return
-        limit = low + 1 + max(_LEAST_GAP, path.stat().st_size // _LEAST_ROW)
-        for number in range(low + 1, min(high, limit) if high > low else limit):
-            with suppress(sqlite3.Error, UnicodeDecodeError):
+    """Yield the readable rows of a damaged file, whose ids are in its table or its index."""
+    errors = sqlite3.Error, OverflowError, UnicodeDecodeError
+    with suppress(*errors), closing(open_damaged_database(path)) as connection:
+        ids = set[int]()
+        table, index = "NOT INDEXED", "INDEXED BY sqlite_autoindex_entries_1"
+        for order in (f"{table} ORDER BY id", f"{index} ORDER BY kind"):
+            for direction in ("ASC", "DESC"):
+                with suppress(*errors):  # what was read before counts
+                    rows = connection.execute(f"SELECT id FROM entries {order} {direction}")
+                    ids.update(number for (number,) in rows)
+        for number in sorted(ids):
+            with suppress(*errors):
                 query = f"SELECT {_NAMES} FROM entries NOT INDEXED WHERE id = ?"
                 yield from connection.execute(query, (number,)).fetchall()
 
