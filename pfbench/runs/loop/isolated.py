@@ -27,7 +27,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.oracles.bundle import ORACLES
 from pfbench.points.atoms import matrix_entries
 from pfbench.points.factored import FactoredMatrix
-from pfbench.runs.loop.messages import MethodPipeEnd, ProblemPipeEnd
+from pfbench.runs.loop.messages import PipeEnd
 from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
 from pfbench.runs.loop.steps import HiddenSeed, PrefetchingGenerator, state_words_hiding_seed
 
@@ -63,7 +63,7 @@ class RemoteMethod:
     def __init__(self, build: Callable[..., Any], *arguments: Any, folder: str = "") -> None:
         self._call = (build, arguments, folder or os.getcwd())
         self._run: object | None = None
-        self._started: tuple[ProblemPipeEnd, Any] | None = self._start()
+        self._started: tuple[PipeEnd, Any] | None = self._start()
         try:
             kind, *description = _receive_from_method(*self._started, Ledger(), _IMPORT_SECONDS)
         except BaseException:
@@ -81,10 +81,10 @@ class RemoteMethod:
         if is_weighted:
             self.output_weight = lambda iteration: self._newest_weight
 
-    def _start(self) -> tuple[ProblemPipeEnd, Any]:
+    def _start(self) -> tuple[PipeEnd, Any]:
         build, arguments, folder = self._call
         process, pipe = start_process(serve_method, thread_count(), folder, build, arguments)
-        return ProblemPipeEnd(pipe, 0), process
+        return PipeEnd(pipe, is_problem=True), process
 
     def close(self) -> None:
         """End the process of the method; a later run starts a new process."""
@@ -176,7 +176,7 @@ def isolate(algorithm: Any) -> Any:
 
 
 def _receive_from_method(
-    link: ProblemPipeEnd, process: Any, ledger: Ledger, seconds: float = float("inf")
+    link: PipeEnd, process: Any, ledger: Ledger, seconds: float = float("inf")
 ) -> Any:
     """Return the next message of a method; raise if it is late or the method's process ended."""
     ends = perf_counter() + seconds
@@ -229,7 +229,7 @@ def _as_error(name: Any, text: Any) -> BaseException:
 
 
 def _answer_oracle_call(
-    link: ProblemPipeEnd,
+    link: PipeEnd,
     ask: Oracles,
     objects: dict[int, Any],
     index: int,
@@ -282,7 +282,7 @@ class _RemoteOracles:
 
     sample = IndexSampling.sample  # and not `difference`, which the other process counts
 
-    def __init__(self, link: MethodPipeEnd, n: int, D: float) -> None:
+    def __init__(self, link: PipeEnd, n: int, D: float) -> None:
         self.n, self.D = n, D
         self._link, self._released = link, list[int]()
 
@@ -343,7 +343,7 @@ def serve_method(
 ) -> None:
     """Build a method in this child process, describe it, and run it on request."""
     prepare_child_process(loop_threads, folder)
-    link = MethodPipeEnd(pipe, 1)
+    link = PipeEnd(pipe, is_problem=False)
     try:
         algorithm, schedule = build(*arguments)
         is_weighted = getattr(algorithm, "output", "") == "weighted"

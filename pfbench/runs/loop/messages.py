@@ -51,6 +51,7 @@ STORAGE = (
 
 _CLASSES = {kind.__name__: kind for kind in _FIELDS}
 _KINDS = "biuf"
+_MOST_BYTES = 2**31  # of a message to the problem's process
 
 
 def encode(value: Any, number: Callable[[Any], int], arrays: bytearray) -> Any:
@@ -231,19 +232,23 @@ def _expect(*conditions: bool) -> None:
         raise ValueError("the arrays of a point have types or shapes that do not fit together")
 
 
-class _PipeEnd:
+class PipeEnd:
     """End of a pipe between two processes, which refer to shared objects by numbers.
 
-    One end numbers the objects that it shares first by 0, 2, 4, ..., the other by 1, 3, 5, ...
+    The end in the problem's process trusts nothing that it receives. It numbers the objects that it
+    shares first by 0, 2, 4, ..., the end in the method's process by 1, 3, 5, ...
+
+    Attributes
+    ----------
+    owes_answer
+        Whether the other end waits for a message.
     """
 
-    _most_bytes: int | None = None
-    """Maximum number of bytes of a received message."""
-
-    def __init__(self, pipe: Connection, first_number: int) -> None:
-        self.pipe = pipe
-        self._next_number = first_number
+    def __init__(self, pipe: Connection, *, is_problem: bool) -> None:
+        self.pipe, self._is_problem = pipe, is_problem
+        self._next_number = 0 if is_problem else 1
         self._turn = 0
+        self.owes_answer = False
         self.reset()
 
     def reset(self) -> None:
@@ -255,6 +260,8 @@ class _PipeEnd:
 
     def send(self, *message: Any) -> None:
         """Send a message with the iterate storages that this and the preceding message use."""
+        self._turn += self._is_problem
+        self.owes_answer = False
         of_content, of_storages, of_patterns = bytearray(), bytearray(), bytearray()
         content = encode(message, self._number, of_content)
         storages: dict[int, Any] = {}
@@ -279,13 +286,24 @@ class _PipeEnd:
         ------
         EOFError
             If the other end is closed.
-        ValueError, TypeError, LookupError, AttributeError
+        InputError
             If the other end sends invalid data, or a message of another turn.
         """
-        data = io.BytesIO(self.pipe.recv_bytes(self._most_bytes))
+        data = io.BytesIO(self.pipe.recv_bytes(_MOST_BYTES if self._is_problem else None))
+        try:
+            message = self._decode_message(data)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise InputError(f"the process of the method sends invalid data ({error}).") from error
+        self.owes_answer = True
+        return message
+
+    def _decode_message(self, data: io.BytesIO) -> Any:
         head = data.read(int.from_bytes(data.read(8), "little"))
         turn, patterns, storages, content = json.loads(head)
-        self._check_or_accept_turn_and_patterns(turn, patterns)
+        # Nothing checks patterns, which compiled loops read.
+        if self._is_problem and (turn != self._turn or patterns):
+            raise ValueError("an answer out of turn, or a pattern that is not the problem's")
+        self._turn = turn
         for number, encoded in patterns:
             shape, rows, bounds = decode(encoded, self._get_or_create_shared_object, data)
             self._register(number, Pattern(shape, ObservedRows(*rows), bounds))
@@ -296,10 +314,6 @@ class _PipeEnd:
             vars(self._get_or_create_shared_object("SharedIterateStorage", number)).update(parts)
         self._modified = {}
         return decode(content, self._get_or_create_shared_object, data)
-
-    def _check_or_accept_turn_and_patterns(self, turn: int, patterns: list[Any]) -> None:
-        """Take the number of a message that arrives from the other process."""
-        self._turn = turn
 
     def _number(self, obj: Any) -> int:
         if id(obj) not in self._numbers:
@@ -327,46 +341,3 @@ class _PipeEnd:
         if isinstance(obj, SharedIterateStorage):
             self._modified[number] = obj
         return obj
-
-
-class ProblemPipeEnd(_PipeEnd):
-    """End of a pipe in the problem's process, which trusts nothing that it receives."""
-
-    _most_bytes = 2**31
-
-    owes_answer = False
-    """Whether the other end waits for a message."""
-
-    def send(self, *message: Any) -> None:
-        """Send a message with the iterate storages that this and the preceding message use."""
-        self._turn += 1
-        self.owes_answer = False
-        super().send(*message)
-
-    def receive(self) -> Any:
-        """Return the next message from the method's process.
-
-        Raises
-        ------
-        EOFError
-            If the other end is closed.
-        InputError
-            If the other end sends invalid data, or a message of another turn.
-        """
-        try:
-            message = super().receive()
-        except (ValueError, TypeError, LookupError, AttributeError) as error:
-            raise InputError(f"the process of the method sends invalid data ({error}).") from error
-        self.owes_answer = True
-        return message
-
-    def _check_or_accept_turn_and_patterns(self, turn: int, patterns: list[Any]) -> None:
-        """Refuse a message of another turn, and patterns, which nothing checks."""
-        if turn != self._turn:
-            raise ValueError("an answer out of turn")
-        if patterns:
-            raise ValueError("a pattern of observed entries that is not the problem's")
-
-
-class MethodPipeEnd(_PipeEnd):
-    """End of a pipe in the method's process, which takes the turns of the problem's process."""

@@ -445,7 +445,7 @@ def receive(head):
     here, there = multiprocessing.Pipe()
     with closing(here), closing(there):
         there.send_bytes(len(head).to_bytes(8, "little") + head)
-        return messages.ProblemPipeEnd(here, 0).receive()
+        return messages.PipeEnd(here, is_problem=True).receive()
 
 
 def test_a_factored_run_goes_on_after_its_atoms_are_compressed():
