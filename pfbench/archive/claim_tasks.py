@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Any
 
 from pfbench.algorithms.base import get_parameters
-from pfbench.archive.contents import collect_declared_files
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.user_code import is_pfbench_module
@@ -102,20 +101,16 @@ def _describe_claim(claim: Claim) -> dict[str, Any]:
     }
 
 
-def start_claims_and_list_files(theorem: str) -> set[str]:
-    """Build the instances of claims, start their runs, and return the files that they declare."""
-    files: set[str] = set()
+def start_claims(theorem: str) -> None:
+    """Build the instances of claims, and start their runs."""
     for claim in load_claims(theorem).claims:
         for instance in claim.instances:
-            problem = instance.example()
-            method = claim_method(claim) if claim.algorithm else None
-            files |= collect_declared_files(problem, getattr(problem, "set", None), method)
+            instance.example()
         for _, _, make_case in iterate_cases(claim):
             with suppress(ClaimBroken, NotTestable):
                 case = make_case(0)
                 for _ in islice(Trial(claim).follow(case.problem, case.algorithm), STEPS):
                     pass
-    return files
 
 
 def search_and_add_counterexamples(

@@ -5,7 +5,6 @@ runs have read.
 """
 
 import os
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,7 @@ LIMIT = 600.0
 
 
 def collect_code_and_data(
-    modules: Iterable[str],
-    start: Callable[[Any], set[str]],
-    argument: Any,
-    read_files: Iterable[str],
+    modules: Iterable[str], start: Callable[[Any], object], argument: Any, read_files: Iterable[str]
 ) -> dict[str, bytes]:
     """Return the user-defined code to be archived and the files that it reads, by archived name.
 
@@ -37,8 +33,7 @@ def collect_code_and_data(
     modules
         Names of modules; the user-defined modules that they import are included.
     start, argument
-        Function that starts the code in a new process, and returns the paths of declared files; and
-        its argument.
+        Function that starts the code in a new process, and its argument.
     read_files
         Further files that the code has read.
 
@@ -65,8 +60,8 @@ def collect_code_and_data(
     (result,) = MultiProcessEngine(1).do([task])
     if result.status != "done":
         raise InputError(f"the list of files that the code reads is unknown: {result.reason}.")
-    declared, opened = result.value
-    files_by_name = _files_by_archived_name({*declared, *opened, *read_files}, roots)
+    _, opened = result.value
+    files_by_name = _files_by_archived_name({*opened, *read_files}, roots)
     for name, file in files_by_name.items():
         if (size := file.stat().st_size) > MOST_OF_FILE:
             raise InputError(
@@ -120,29 +115,6 @@ def archive_path(
         if Path(absolute_path).is_relative_to(root):
             return Path(absolute_path).relative_to(root).as_posix()
     return None
-
-
-def collect_declared_files(*things: Any) -> set[str]:
-    """Return the absolute paths of the files that objects declare.
-
-    The attribute `files` of an object lists paths relative to the folder of its module.
-
-    Raises
-    ------
-    InputError
-        If `files` is not a collection of paths.
-    """
-    declared_files = set[str]()
-    for component in things:
-        module = sys.modules.get(type(component).__module__)
-        files = getattr(component, "files", None)
-        if not files or module is None or is_pfbench_module(module.__name__):
-            continue
-        if isinstance(files, str) or not all(isinstance(path, str) for path in files):
-            raise InputError(f"{type(component).__name__}.files must be a list of paths.")
-        folder = os.path.dirname(os.path.abspath(str(module.__file__)))
-        declared_files.update(os.path.abspath(os.path.join(folder, path)) for path in files)
-    return declared_files
 
 
 def _data_set_files() -> set[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pfbench.archive.claim_tasks import as_module_reference, start_claims_and_list_files
-from pfbench.archive.contents import collect_code_and_data, collect_declared_files
+from pfbench.archive.claim_tasks import as_module_reference, start_claims
+from pfbench.archive.contents import collect_code_and_data
 from pfbench.archive.page import make_archive_page_files
 from pfbench.archive.reruns import values_like_file_names
 from pfbench.archive.unpacking import distribution_versions, source_digest
@@ -59,8 +59,8 @@ class ArchiveWriter:
         fields = {"kind": "sweep", "title": spec.title or spec.name, "planned": len(outcomes)}
         plans = [outcome.plan for outcome in outcomes]
         modules = map(module_name, list_user_code_names(s for p in plans for s in p.user_selectors))
-        files, start = {SPEC: spec.text.encode()}, _resolve_and_list_files
-        return self._write(spec.name, fields, outcomes, files, modules, start, plans)
+        files = {SPEC: spec.text.encode()}
+        return self._write(spec.name, fields, outcomes, files, modules, _resolve_plans, plans)
 
     def write_claims(
         self, theorem_reference: str, results: Mapping[str, Any], outcomes: Sequence[PlanOutcome]
@@ -82,7 +82,7 @@ class ArchiveWriter:
             **results,
         }
         module = theorem.partition(":")[0]
-        start = start_claims_and_list_files, theorem_reference
+        start = start_claims, theorem_reference
         return self._write(module, fields, outcomes, {}, [module], *start)
 
     def _write(
@@ -92,7 +92,7 @@ class ArchiveWriter:
         outcomes: Sequence[PlanOutcome],
         files: Mapping[str, bytes],
         modules: Iterable[str],
-        start: Callable[[Any], set[str]],
+        start: Callable[[Any], object],
         argument: Any,
     ) -> Archive:
         """Write an archive, and return it.
@@ -164,18 +164,11 @@ def _archive_title(theorem: str) -> str:
     return f"{title} ({author})" if author else title
 
 
-def _resolve_and_list_files(plans: Sequence[PlannedRun]) -> set[str]:
-    """Build problems and methods of runs, and return the files that they declare.
-
-    Each selector that names code or files is resolved once.
-    """
-    files, visited = set[str](), set[str]()
+def _resolve_plans(plans: Sequence[PlannedRun]) -> None:
+    """Build problems and methods of runs; each selector that names code or files once."""
+    visited = set[str]()
     for plan in plans:
         named = [text for text in (plan.problem, plan.algorithm) if values_like_file_names(text)]
-        if {*plan.user_selectors, *named} <= visited:
-            continue
-        visited.update(plan.user_selectors, named)
-        resolved = resolve(plan)
-        problem, run = resolved.built_problem.problem, resolved.resolved_run_or_none
-        files |= collect_declared_files(problem, problem.set, run and run.algorithm)
-    return files
+        if not {*plan.user_selectors, *named} <= visited:
+            visited.update(plan.user_selectors, named)
+            resolve(plan)

@@ -116,8 +116,6 @@ FILE = {file}
 
 
 class Cancer(FiniteSum):
-    {declared}
-
     def __init__(self):
         self.rows = np.loadtxt(FILE, delimiter=",")
         self.n, self.set = len(self.rows), L2Ball(self.rows.shape[1], 1.0)
@@ -141,9 +139,9 @@ BESIDE = 'Path(__file__).parent / "cancer.csv"'
 def packed(folder):
     """Make the archive of a sweep of a problem that reads a file; return the outcome."""
 
-    def made(file=BESIDE, declared=""):
+    def made(file=BESIDE):
         module = f"whole_{len(list(folder.glob('*.py')))}_{folder.name}"
-        Path(f"{module}.py").write_text(PROBLEM.format(file=file, declared=declared))
+        Path(f"{module}.py").write_text(PROBLEM.format(file=file))
         Path("whole_helper.py").write_text("LENGTH = 3\n")
         Path("cancer.csv").write_text("1.5,2\n3,4\n-1,0.25\n")
         Path("s.toml").write_text(OWN_SPEC.format(module=module))
@@ -191,6 +189,5 @@ def test_what_an_archive_cannot_have_is_refused_by_name(packed, tmp_path_factory
     away.write_text("1,2\n3,4\n")
     assert f"cannot hold the file {away}" in packed(file=f"{str(away)!r}").stderr
     assert not Path("a.zip").exists()
-    assert "other.csv, which the code reads" in packed(declared='files = ("other.csv",)').stderr
     monkeypatch.setattr("pfbench.archive.contents.MOST_OF_FILE", 10)
     assert "more than 10: read a smaller file" in packed().stderr
