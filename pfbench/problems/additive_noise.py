@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import check_choice, check_finite_array, check_integer, check_real
+from pfbench.base.checks import check_choice, check_integer, check_real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
 from pfbench.problems.base import ConstantHessians, content_digest, index_weights
 from pfbench.problems.moments import max_quadratic_form
@@ -62,11 +61,6 @@ class AdditiveNoiseQuadratic(ConstantHessians):
         The start point.
     noise
         The s_i, shape (n, *shape), of mean 0.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit, or the mean is not 0.
     """
 
     set: ConvexBody
@@ -74,17 +68,6 @@ class AdditiveNoiseQuadratic(ConstantHessians):
     noise: Floats
 
     properties: ClassVar[frozenset[str]] = frozenset({"convex"})
-
-    def __post_init__(self) -> None:
-        check_finite_array("the start", self.start_point, shape=self.set.shape)
-        noise = check_finite_array("the noise", self.noise)
-        if noise.shape[1:] != self.set.shape:
-            raise InputError(
-                f"the noise has rows of shape {noise.shape[1:]}, the points have shape "
-                f"{self.set.shape}: make them equal."
-            )
-        if np.abs(noise.mean(axis=0)).max() > 1e-12 * max(1e-300, float(np.abs(noise).max())):
-            raise InputError("the noise must have mean 0: subtract its mean.")
 
     @property
     def n(self) -> int:
@@ -183,11 +166,6 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
     weights: Floats
     centre: Floats | float = field(default=0.0)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if check_finite_array("the weights", self.weights, shape=self.shape).min() < 0.0:
-            raise InputError("the weights must be at least 0.")
-
     @cached_property
     def digest(self) -> str:
         """Hash of all numbers that define the problem."""
@@ -248,13 +226,6 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
 
     A: Floats
     B: Floats
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        (p, m), n = check_finite_array("A", self.A).shape, self.shape[1]
-        if m != self.shape[0]:
-            raise InputError(f"A has {m} columns, but W has {self.shape[0]} rows: make them equal.")
-        check_finite_array("B", self.B, shape=(p, n))
 
     @cached_property
     def digest(self) -> str:

@@ -69,7 +69,8 @@ class SeparableFamily(NoisyFamily):
         """Build the problem from the values of this family's parameters."""
         d, rng = self.columns, np.random.default_rng(self.seed)
         weights = np.ones(d)
-        weights[0] = d if self.condition is None else check_real("condition", self.condition)
+        condition = d if self.condition is None else self.condition
+        weights[0] = check_real("condition", condition, minimum=0.0)
         feasible = self._build_feasible_set((d,))
         begin = np.full(d, check_real("begin", self.begin))
         quadratic = SeparableQuadratic(

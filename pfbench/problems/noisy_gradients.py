@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import check_choice, check_finite_array, check_real
+from pfbench.base.checks import check_choice, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Gradient
@@ -140,11 +140,6 @@ class AdditiveNoise(NoisyGradient):
     source: ClassVar[str] = "pfbench"
 
     direction: Floats
-
-    def __post_init__(self) -> None:
-        E = check_finite_array("direction", self.direction, shape=self.inner.shape)
-        if abs(float(np.linalg.norm(E)) - 1.0) > 1e-12:
-            raise InputError("direction must have the Euclidean norm 1: divide it by its norm.")
 
     def mean_gradient(self, values: Any, x: Any) -> Gradient:
         """Return the gradient at x, plus the unit vector E times the mean of the drawn values."""

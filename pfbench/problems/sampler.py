@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import check_finite_array
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
@@ -139,15 +138,6 @@ class RandomRows(Sampler):
     targets: Floats
     probabilities: Floats
     set: ConvexBody
-
-    def __post_init__(self) -> None:
-        K, d = check_finite_array("features", self.features).shape
-        check_finite_array("targets", self.targets, shape=(K,))
-        p = check_finite_array("probabilities", self.probabilities, shape=(K,))
-        if self.set.shape != (d,):
-            raise InputError(f"the set must have points of shape {(d,)}, not {self.set.shape}.")
-        if p.min() <= 0.0 or abs(float(p.sum()) - 1.0) > 1e-9:
-            raise InputError("probabilities must be positive numbers of sum 1.")
 
     @property
     def atoms(self) -> Atoms:  # type: ignore[override]

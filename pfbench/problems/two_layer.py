@@ -22,9 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import check_finite_array, check_integer
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
 from pfbench.points import Layers
 from pfbench.problems.base import FiniteSum, content_digest, index_weights
@@ -54,11 +52,6 @@ class TwoLayerNetwork(FiniteSum):
         The start point.
     domain
         Without a set, the spectral norm R of W2 up to which the constants hold.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit.
     """
 
     name: ClassVar[str] = "two-layer-network"
@@ -70,18 +63,6 @@ class TwoLayerNetwork(FiniteSum):
     set: ConvexBody
     begin: Floats
     domain: float = math.inf
-
-    def __post_init__(self) -> None:
-        n = len(check_finite_array("the features", self.features))
-        if check_finite_array("the targets", self.targets).shape[0] != n:
-            raise InputError(f"features has {n} rows: give one row of targets for each.")
-        check_integer("hidden", self.hidden, minimum=1)
-        check_finite_array("the start", self.begin, shape=self.shape)
-        if self.set.shape != self.shape:
-            raise InputError(
-                f"the set has points of shape {self.set.shape}, and the problem has points of "
-                f"shape {self.shape}: make them equal."
-            )
 
     @property
     def n(self) -> int:

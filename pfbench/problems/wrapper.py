@@ -63,7 +63,7 @@ class NormedProblem(ProblemWrapper):
     Raises
     ------
     InputError
-        If the problem has a penalty, or points of another shape.
+        If the problem has a penalty.
     """
 
     source: ClassVar[str] = "Pethick et al. 2025"
@@ -71,11 +71,6 @@ class NormedProblem(ProblemWrapper):
     def __init__(self, problem: FiniteSum, norm: NormBall) -> None:
         if problem.penalty is not None:
             raise InputError("a problem has a penalty or a norm, not both: leave one of them out.")
-        if problem.shape != norm.shape:
-            raise InputError(
-                f"the norm has points of shape {norm.shape}, and the problem has points of shape "
-                f"{problem.shape}: make them equal."
-            )
         value: Any = {"name": problem.name, "inner": problem, "norm": norm}
         for verb in ("batch", "difference", "component", "hessian", "table", "prox", "sample"):
             value[verb] = getattr(problem, verb)

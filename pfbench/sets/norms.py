@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from pfbench.base.arrays import Floats, LowerUpper
-from pfbench.base.errors import InputError
 from pfbench.base.parameters import DelegatedAttribute
 from pfbench.sets.body import ConvexBody, FlattenedBody, check_gradient, check_projectable, is_point
 
@@ -125,12 +124,6 @@ class EntrywiseBall(FlattenedBody, NormBall):
     size: tuple[int, ...]
     ball: NormBall
 
-    def __post_init__(self) -> None:
-        if self.ball.shape != (math.prod(self.shape),):
-            raise InputError(
-                f"ball must have shape ({math.prod(self.shape)},), not {self.ball.shape}."
-            )
-
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape (M, N) of a point."""
@@ -177,10 +170,6 @@ class NormProduct(NormBall):
     radius: ClassVar[float] = 1.0
 
     balls: tuple[NormBall, ...]
-
-    def __post_init__(self) -> None:
-        if not self.balls:
-            raise InputError("a product needs at least one ball: give one for each block.")
 
     @cached_property
     def _block_ends(self) -> list[int]:

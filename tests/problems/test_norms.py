@@ -14,8 +14,6 @@ from pfbench.claims.pethick2025.parabolas import (
     make_two_point_noise_parabola,
 )
 from pfbench.problems.moments import max_quadratic_form
-from pfbench.problems.wrapper import NormedProblem
-from pfbench.sets import L2Ball
 from pfbench.sets.catalogue import NORMS, norm_ball
 
 MATRICES = {
@@ -104,9 +102,7 @@ def test_what_does_not_fit_is_refused(given, words):
         pf.problem("log-cosh", rows=9, columns=3, **given)
 
 
-def test_points_of_another_shape_are_refused():
-    with pytest.raises(InputError, match="make them equal"):
-        NormedProblem(pf.problem("quadratic", rows=9, columns=3, set="none"), L2Ball(4))
+def test_a_set_is_required_where_there_is_no_other():
     with pytest.raises(InputError, match="unknown set 'none'"):
         pf.problem("matrix-regression", rows=3, columns=3, rank=1, n=9, set="none")
 
