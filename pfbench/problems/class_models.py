@@ -11,9 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import check_finite_array, check_integer
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.kernels import multitask_kernels
 from pfbench.kernels.multitask_kernels import TaskData
@@ -60,17 +58,8 @@ class MulticlassLogistic(MatrixModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        labels = np.asarray(self.labels)
-        if (labels != np.floor(labels)).any() or labels.min() < 0:
-            raise InputError("the labels of a multiclass problem must be whole numbers from 0 up.")
-        if self.classes is not None:
-            check_integer("classes", self.classes, minimum=1)
-            if labels.max() >= self.classes:
-                raise InputError(
-                    f"classes={self.classes} must be above the largest label, {labels.max():g}."
-                )
         self._check_set()
-        _ = self._data  # a later change of the user's arrays does not reach the problem
+        _ = self._data  # a later change of the arrays does not reach the problem
 
     @cached_property
     def _data(self) -> tuple[Floats, Integers]:
@@ -218,20 +207,8 @@ class MultitaskSigmoid(MatrixModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not np.isin(self.labels, (0, 1)).all():
-            raise InputError("the labels of a multitask problem must all be 0 or 1.")
-        tasks = check_finite_array("the tasks", self.tasks, shape=(self.n,))
-        if (tasks != np.floor(tasks)).any() or tasks.min() < 0:
-            raise InputError("the tasks must be whole numbers from 0 up.")
-        if np.unique(tasks).size != tasks.max() + 1:
-            raise InputError(
-                f"the largest task number is {tasks.max():g}, but a smaller one occurs in no row: "
-                "number the tasks without gaps."
-            )
-        if self.offsets is not None:
-            check_finite_array("the offsets", self.offsets, shape=(int(tasks.max()) + 1,))
         self._check_set()
-        _ = self._data  # a later change of the user's arrays does not reach the problem
+        _ = self._data  # a later change of the arrays does not reach the problem
 
     @cached_property
     def _data(self) -> TaskData:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import check_choice, check_finite_array, check_integer, check_real
+from pfbench.base.checks import check_choice, check_finite_array
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import CheckedParameters, integer, nonnegative, parameter, positive
 from pfbench.kernels import sensing_kernels as loops
@@ -79,23 +79,14 @@ class SensingData:
     sensing_variance: float = 0.0
 
     def __post_init__(self) -> None:
-        for size in self.shape:
-            check_integer("matrix size", size, minimum=1)
-        check_real("sensing_variance", self.sensing_variance, minimum=0.0)
-        M, N = self.shape
         rows = self.matrices
-        if not isinstance(rows, np.ndarray) or rows.dtype not in STORAGE.values():
-            raise InputError("the sensing matrices must be an array of float64 or float32.")
-        if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != M * N:
-            raise InputError(
-                f"the sensing matrices must have shape (n, {M * N}) with n >= 1, one flattened "
-                f"matrix Z_i in each row, not {rows.shape}."
-            )
         for block in row_blocks(*rows.shape):
             check_finite_array(f"the sensing matrices from row {block.start} on", rows[block])
         check_finite_array("the targets", self.targets, shape=(rows.shape[0],))
         if self.truth is not None:
-            check_finite_array("the underlying matrix", as_dense_matrix(self.truth), shape=(M, N))
+            check_finite_array(
+                "the underlying matrix", as_dense_matrix(self.truth), shape=self.shape
+            )
 
     @property
     def n(self) -> int:
