@@ -178,7 +178,7 @@ def _decide_schedule(observed: dict[str, float | None], expected: Printed) -> De
         if not _agrees_with_published(value, expected[name])
     ]
     values = {name: float(value) for name, value in observed.items() if value is not None}
-    return decide_exact(not wrong, "Every parameter is as published.", "".join(wrong[:1]), values)
+    return decide_exact(not wrong, "".join(wrong[:1]), values)
 
 
 def _agrees_with_published(observed: float | None, expected: float | None) -> bool:

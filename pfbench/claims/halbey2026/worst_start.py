@@ -156,7 +156,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
         parts[f"{instance.name}, run"] = decide_inequality([suboptimality_floor(1.0, 2.0, T) / h])
         same = abs(h * (T + 2.0) ** 2 / right - 1.0) <= 1e-3
         words = f"h_T (T+2)^2 is {h * (T + 2.0) ** 2:.6g} in floats, {right:.6g} in decimals."
-        parts[f"{instance.name}, decimals"] = decide_exact(same, words, words, {"run": right})
+        parts[f"{instance.name}, decimals"] = decide_exact(same, words, {"run": right})
     for end in ENDS:
         T, h = steps_and_scaled_suboptimality(end)
         measured = {"h_T (T+2)^2": h}
@@ -165,7 +165,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
             measured["sampled"] = max_scaled_suboptimality_of_random_starts(T, seed)
         ratio = suboptimality_floor(1.0, 2.0, T) * (T + 2.0) ** 2 / h
         words = f"h_T (T+2)^2 = {h:.4g} at T = {T}."
-        parts[f"T = {T}"] = decide_exact(ratio <= 1.0, words, words, measured)
+        parts[f"T = {T}"] = decide_exact(ratio <= 1.0, words, measured)
     return Evidence(combine_all(parts), {"ratio": 1.0, "h_T (T+2)^2": 9.0 / 32.0}, len(parts))
 
 

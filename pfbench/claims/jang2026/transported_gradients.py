@@ -195,9 +195,7 @@ def check_bias(trial: Trial, instance: Instance, problem: Any) -> Parts:
     if instance.build is make_cube:
         smallest = min(ratios)
         wrong = f"A bias is {smallest:.6g} times its bound, not equal."
-        parts[f"{name}, equality"] = statistics.decide_exact(
-            smallest > 1.0 - 1e-6, "The bias equals its bound.", wrong, {}
-        )
+        parts[f"{name}, equality"] = statistics.decide_exact(smallest > 1.0 - 1e-6, wrong, {})
     return parts
 
 

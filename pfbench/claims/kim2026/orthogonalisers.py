@@ -83,7 +83,7 @@ def check_convergence(
     yield instance.stream_key, decide_inequality(ratios, ROUNDING)
     largest = max(sizes)
     words, is_kept = f"|X_q| is at most {largest:.6g}.", largest <= 1.0 + ROUNDING
-    size = decide_exact(is_kept, words, words, {"size": largest})
+    size = decide_exact(is_kept, words, {"size": largest})
     yield f"size, {instance.stream_key}", size
 
 
@@ -151,7 +151,7 @@ def check_invariant_interval(trial: Trial) -> Evidence:
         "entered from": all(smallest_start_reaching(q) <= s for q, s in REACHED.items()),
     }
     parts = {
-        name: decide_exact(true, "It is as stated.", "It is not as stated.", {"top": top})
+        name: decide_exact(true, "It is not as stated.", {"top": top})
         for name, true in facts.items()
     }
     for instance in trial.claim.instances:
@@ -167,7 +167,6 @@ def check_invariant_interval(trial: Trial) -> Evidence:
         low, high = float(result.min()), float(result.max())
         parts[instance.stream_key] = decide_exact(
             low >= LOW - 5e-5 and high <= HIGH,
-            "All singular values are in I.",
             f"Singular values range from {low:.4g} to {high:.4g}.",
             {"least": low, "largest": high},
         )
@@ -191,7 +190,7 @@ def check_four_cycle(trial: Trial) -> Evidence:
         steep = a + 3.0 * b * root**2 + 5.0 * c * root**4
         right = abs(root - point) < 1e-4 and abs(steep / slope - 1.0) < 0.01 and abs(steep) > 1.0
         statement = f"The fixed point {root:.4f} has the slope {steep:.3f}."
-        parts[f"fixed point {point}"] = decide_exact(right, statement, statement, {"slope": steep})
+        parts[f"fixed point {point}"] = decide_exact(right, statement, {"slope": steep})
     s = np.array([np.sqrt(0.75), 0.5])
     visited = []
     for instance in trial.claim.instances:
@@ -202,7 +201,7 @@ def check_four_cycle(trial: Trial) -> Evidence:
         visited.append(abs(float(np.asarray(ask.lo(M))[1, 1])) / problem.norm.radius)
     deviation = float(np.abs(np.sort(visited) - CYCLE).max())
     words = f"The last four values are {', '.join(f'{item:.3f}' for item in sorted(visited))}."
-    parts["orbit of 1/2"] = decide_exact(deviation < 1e-3, words, words, {"off": deviation})
+    parts["orbit of 1/2"] = decide_exact(deviation < 1e-3, words, {"off": deviation})
     return Evidence(combine_all(parts), {"off": 0.0}, len(parts))
 
 

@@ -96,7 +96,7 @@ def _decide_all_zero(differences: list[float]) -> statistics.Decision:
     decision = statistics.decide_inequality(np.divide(differences, PATHS))
     measured = {"checks": decision.measured["checks"], "difference": max(differences)}
     met = decision.verdict != Verdict.VIOLATED
-    return statistics.decide_exact(met, "They coincide.", "They differ.", measured)
+    return statistics.decide_exact(met, "They differ.", measured)
 
 
 # --- the claim ------------------------------------------------------------------------------------

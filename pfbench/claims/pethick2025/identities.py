@@ -17,7 +17,12 @@ from pfbench.verification import Claim, Floats, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import constants_with_norm
-from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
+from pfbench.verification.statistics import (
+    Decision,
+    combine_all,
+    decide_deviations,
+    decide_inequality,
+)
 from pfbench.verification.units import LENGTH, NUMBER, formula
 
 ROUNDING = 1e-9
@@ -39,12 +44,7 @@ def decide_identical_paths(result: Floats, expected: Floats) -> Decision:
     deviation = (
         float(np.abs(result - expected).max() / np.abs(expected).max()) if shaped else np.inf
     )
-    return decide_exact(
-        deviation <= ROUNDING,
-        "The iterates are the same.",
-        f"The iterates differ by {deviation:.3g}.",
-        {"off": deviation},
-    )
+    return decide_deviations({"off": deviation}, ROUNDING)
 
 
 _same_iterates = check_each_instance({"off": 0.0}, combine_all)

@@ -303,7 +303,7 @@ def check_settled_gradient_sizes(trial: Trial) -> Evidence:
             "most": max(mean_final_distances) / tau,
         }
         statement = f"It settles between {numbers['least']:.3g} and {numbers['most']:.3g} tau."
-        parts[name] = decide_exact(right, statement, statement, numbers)
+        parts[name] = decide_exact(right, statement, numbers)
     return Evidence(combine_all(parts), {"least": FLOOR, "most": BELOW}, 3 * _SEEDS)
 
 

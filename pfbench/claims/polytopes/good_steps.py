@@ -192,7 +192,7 @@ def check_good_steps(
             share = kinds.count("good") / len(kinds)
             statement = f"{share:.3g} of the steps are good."
             measured = {"share": share}
-            yield f"{name}, share", decide_exact(share >= 0.5, statement, statement, measured)
+            yield f"{name}, share", decide_exact(share >= 0.5, statement, measured)
 
 
 def _constants(instance: Instance, problem: Any) -> tuple[float, float, float, float]:

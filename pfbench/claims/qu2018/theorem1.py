@@ -28,7 +28,7 @@ from pfbench.verification.instruments import indefinite
 from pfbench.verification.statistics import (
     Decision,
     combine_parts_and_conditions,
-    decide_exact,
+    decide_deviations,
     decide_exponent,
     decide_inequality,
     fit_exponent,
@@ -182,18 +182,10 @@ def check_option(trial: Trial, *, option: int) -> Evidence:
             mean[label] = decide_inequality([average / mean_bound(*arguments)])
     conditions, claimed = {}, {"ratio": 1.0}
     if option == 1:
-        conditions["theta_md"] = _decide_all_zero(same)
+        conditions["theta_md"] = decide_deviations({"difference": max(same)}, 1e-9)
         claimed["|theta_md - theta|"] = 0.0
     decision = combine_parts_and_conditions({"least": smallest, "mean": mean}, conditions)
     return Evidence(decision, claimed, len(smallest))
-
-
-def _decide_all_zero(differences: list[float]) -> Decision:
-    """Decide whether all differences of points, divided by the diameter, are 0 up to rounding."""
-    largest = max(differences)
-    return decide_exact(
-        largest <= 1e-9, "They coincide.", "They are different points.", {"difference": largest}
-    )
 
 
 def check_rate(trial: Trial) -> Evidence:

@@ -150,7 +150,7 @@ def check_last_is_returned(trial: Trial) -> Decision:
     c = problem.constants(problem.start())
     output = getattr(trial.make_scheduled(c.delta, c), "output", "last")
     wrong = f"Its schedule has output={output}, but the bound is for the last iterate."
-    return decide_exact(output == "last", "The last iterate is returned.", wrong, {})
+    return decide_exact(output == "last", wrong, {})
 
 
 def _claim(name: str, source: str, words: tuple[str, str], error: Error, bound: Error) -> Claim:

@@ -74,7 +74,6 @@ def check_unbiased_by_enumeration(trial: Trial, *, estimator: str) -> Evidence:
         reproducibility.check_seed_changes_runs(trial, problem, _make_algorithm(trial, p, T))
     decision = decide_exact(
         largest <= _ROUNDING,
-        "Every conditional mean is exact.",
         f"A conditional mean is off by {largest:.3g} of the gradient.",
         {**measured, "ratio": largest / _ROUNDING},
     )

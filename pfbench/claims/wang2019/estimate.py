@@ -62,7 +62,6 @@ def decide_error_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict
         law_kept = Decision("holds", "The law matches the reference.", measured, process.p_value)
     reference = decide_exact(
         longest < q,
-        "Each epoch begins with the gradient itself.",
         f"{longest} successive estimates are not exact, but an epoch has {q}.",
         {"longest": float(longest)},
     )

@@ -77,7 +77,6 @@ class IdentityCheck(setting.StatementCheck):
             ]
             parts[name] = statistics.decide_exact(
                 max(differences) <= self.tolerance,
-                "The two methods coincide.",
                 f"The two methods differ by {max(differences):.3g}.",
                 {"checks": float(len(differences)), "difference": max(differences)},
             )

@@ -161,7 +161,6 @@ class ErrorLawCheck(setting.StatementCheck):
             return squares
         mean = statistics.decide_exact(
             deviation <= ROUNDING,
-            "Every conditional mean is exact.",
             f"A conditional mean is off by {deviation:.3g} of a gradient.",
             {"relative deviation": deviation},
         )
@@ -179,9 +178,7 @@ def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> 
     lower = min(positive, default=1.0)
     wrong = f"A mean square is {lower:.6g} times its law, not equal."
     measured = {**decision.measured, "least ratio": lower}
-    return statistics.decide_exact(
-        lower >= 1.0 - 1e-6, "Every mean square equals its law.", wrong, measured
-    )
+    return statistics.decide_exact(lower >= 1.0 - 1e-6, wrong, measured)
 
 
 def _collect_errors(trial: Trial, case: setting.MethodOnProblem) -> tuple[list[ErrorGroup], int]:

@@ -167,7 +167,7 @@ def _decide_counts(
         if abs(observed[kind] - number) > ROUNDING * max(1.0, abs(number))
     ]
     measured = {kind: observed[kind] for kind in claimed}
-    return statistics.decide_exact(not wrong, "Every mean is exact.", "".join(wrong[:1]), measured)
+    return statistics.decide_exact(not wrong, "".join(wrong[:1]), measured)
 
 
 counts = ExactCounts  # name in claims

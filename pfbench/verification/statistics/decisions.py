@@ -96,12 +96,14 @@ def is_doubtful(p_value: float) -> bool:
     return p_value < DOUBT
 
 
-def decide_exact(
-    condition: bool, holds: str, violated: str, measured: Mapping[str, float]
-) -> Decision:
-    """Return *holds* or *violated* for a condition that involves no randomness."""
-    verdict = Verdict.HOLDS if condition else Verdict.VIOLATED
-    return Decision(verdict, holds if condition else violated, measured, None)
+def decide_exact(condition: bool, violated: str, measured: Mapping[str, float]) -> Decision:
+    """Return *holds* or *violated* for a condition that involves no randomness.
+
+    `violated` is the reason of the latter.
+    """
+    if condition:
+        return Decision(Verdict.HOLDS, "It is as stated.", measured, None)
+    return Decision(Verdict.VIOLATED, violated, measured, None)
 
 
 def decide_equality(expected: Mapping[str, float], observed: Mapping[str, float]) -> Decision:
@@ -112,7 +114,7 @@ def decide_equality(expected: Mapping[str, float], observed: Mapping[str, float]
         if observed[name] != number
     ]
     measured = {name: float(observed[name]) for name in expected}
-    return decide_exact(not wrong, "Every number is exact.", "".join(wrong[:1]), measured)
+    return decide_exact(not wrong, "".join(wrong[:1]), measured)
 
 
 def decide_deviations(deviations: Mapping[str, float], rounding: float) -> Decision:
@@ -120,7 +122,7 @@ def decide_deviations(deviations: Mapping[str, float], rounding: float) -> Decis
     sizes = {name: abs(number) for name, number in deviations.items()}
     worst = max(sizes, key=lambda name: sizes[name])
     wrong = f"{worst} is off by {deviations[worst]:.3g}."
-    return decide_exact(sizes[worst] <= rounding, "It is as defined.", wrong, sizes)
+    return decide_exact(sizes[worst] <= rounding, wrong, sizes)
 
 
 def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE) -> Decision:
