@@ -6,17 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pfbench.base.escaping import escape_hidden, markdown_table
+from pfbench.verification import summaries
 from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.criteria import CRITERIA
 from pfbench.verification.outcomes import ErratumFinding, Verification
 from pfbench.verification.power import FACTORS, SEEDS, PowerSearch
 from pfbench.verification.schedule_homogeneity import Homogeneity
-from pfbench.verification.summaries import (
-    describe_worst_ratio,
-    format_summary,
-    format_with_interval,
-    summarise_main_numbers,
-)
 from pfbench.verification.verdict import Verdict
 
 WORST_RATIO = "worst ratio found"
@@ -45,7 +40,7 @@ def verdict_table(
     lines = [
         "# Verdicts",
         "",
-        f"Made by `{command}`. {format_summary(verification.summary)}.",
+        f"Made by `{command}`. {summaries.format_summary(verification.summary)}.",
         "",
         LIMITS,
         "",
@@ -85,8 +80,8 @@ def verdict_table(
 def _verdict_cells(row: Verdict) -> tuple[Any, ...]:
     texts = (
         row.claim.statement,
-        summarise_main_numbers(row.measured),
-        describe_worst_ratio(row.measured),
+        summaries.summarise_main_numbers(row.measured),
+        summaries.describe_worst_ratio(row.measured),
     )
     sizes = sizes_in_words(row.measured, with_horizons=True)
     numbers = (sizes, row.repetitions, f"{row.seconds:.2g}")
@@ -104,7 +99,7 @@ def _exponent_rows(row: Verdict) -> Iterator[Iterable[str]]:
             continue
         begin = f"{part}: " if part else ""
         low, high, decades = (measured.get(f"{begin}{k}") for k in ("lower", "upper", "decades"))
-        text = format_with_interval(slope, low, high)
+        text = summaries.format_with_interval(slope, low, high)
         if measured.get(f"{begin}by_schedule"):
             text += ", by the schedule"
         location = ": ".join(dict.fromkeys(filter(None, (part, statement))))

@@ -24,7 +24,7 @@ import numpy as np
 from pfbench.algorithms.norm_ball_methods import Muon
 from pfbench.base.status import Verdict
 from pfbench.runs.loop.steps import steps
-from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance, statistics
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, is_at_most_bound
 from pfbench.verification.instruments.normed_quadratics import (
     HorizonProblem,
@@ -34,12 +34,6 @@ from pfbench.verification.instruments.normed_quadratics import (
 )
 from pfbench.verification.statements import path_mean
 from pfbench.verification.statements.each_instance import check_each_instance
-from pfbench.verification.statistics import (
-    Decision,
-    best_if_all_hold_else_worst,
-    combine_all,
-    decide_exact,
-)
 from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 # --- the schedule and the bounds ------------------------------------------------------------------
@@ -92,7 +86,7 @@ def check_bounds(trial: Trial) -> Evidence:
 
     With noise, the mean over runs is tested.
     """
-    parts: dict[str, Decision] = {}
+    parts: dict[str, statistics.Decision] = {}
     runs = 0
     for instance in trial.claim.instances:
         problem = instance()
@@ -124,7 +118,7 @@ def check_bounds(trial: Trial) -> Evidence:
             )
         if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
             break
-    return Evidence(best_if_all_hold_else_worst(parts), {"ratio": 1.0}, runs)
+    return Evidence(statistics.best_if_all_hold_else_worst(parts), {"ratio": 1.0}, runs)
 
 
 def _ratio_of_corrected_to_printed_bound(**arguments: float) -> float:
@@ -253,10 +247,10 @@ def min_gradient_descent_steps(d: int) -> float:
     return math.log(2.0) / -math.log1p(-2.0 / d)
 
 
-@check_each_instance(combine=combine_all, repetitions=len(STEPS) + 1)
+@check_each_instance(combine=statistics.combine_all, repetitions=len(STEPS) + 1)
 def check_separation(
     trial: Trial, instance: Instance, problem: Any
-) -> Iterator[tuple[str, Decision]]:
+) -> Iterator[tuple[str, statistics.Decision]]:
     """Test that uSCG reaches a target in K steps, which gradient descent misses even in more steps.
 
     Gradient descent makes fewer than `min_gradient_descent_steps` steps, with each of several step
@@ -268,7 +262,7 @@ def check_separation(
     algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=1.0)
     mean = float(np.mean(gradient_norms_of_run(trial, problem, algorithm)))
     words = f"After {problem.K} steps the mean is {mean / target:.3g} of the target."
-    yield f"uscg, d = {d}", decide_exact(mean <= target, words, {"ratio": mean / target})
+    yield f"uscg, d = {d}", statistics.decide_exact(mean <= target, words, {"ratio": mean / target})
     max_count = math.ceil(min_gradient_descent_steps(d)) - 1
     lower = math.inf
     for size in STEPS:
@@ -277,7 +271,7 @@ def check_separation(
         lower = min(lower, float(gradient_norms_of_run(trial, problem, slow).min()) / target)
     words = f"In {max_count} steps of gradient descent the least norm is {lower:.3g} of the target."
     measured = {"least over target": lower}
-    yield f"descent, d = {d}", decide_exact(lower > 1.0, words, measured)
+    yield f"descent, d = {d}", statistics.decide_exact(lower > 1.0, words, measured)
 
 
 def gradient_norms_of_run(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:

@@ -20,16 +20,10 @@ from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.norms import NormBall
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Instance, Trial, make_instance
+from pfbench.verification import Claim, Instance, Trial, make_instance, statistics
 from pfbench.verification.instruments.normed_quadratics import LayeredQuadratic
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statistics import (
-    combine_all,
-    decide_deviations,
-    decide_exact,
-    decide_inequality,
-)
 
 ROUNDING = 1e-9
 
@@ -84,7 +78,7 @@ SUMS = tuple(make_instance(make_sum, p=p) for p in (2, 3, 5))
 # --- the joint smoothness -------------------------------------------------------------------------
 
 
-@check_each_instance({"off": ROUNDING}, combine_all)
+@check_each_instance({"off": ROUNDING}, statistics.combine_all)
 def check_smoothness_by_vertices(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that the smoothness of x'Hx/2 is the largest |Hx|_* over vertices of the unit ball."""
     ask = trial.open_oracles(problem)
@@ -92,13 +86,13 @@ def check_smoothness_by_vertices(trial: Trial, instance: Instance, problem: Any)
     vertices.append(-problem.norm.lo(np.ones(problem.shape)))
     measured = max(problem.norm.dual_norm(problem.gradient(x)) for x in vertices)
     deviation = abs(measured / max(ask.smoothness_in_norm(problem.norm)[0], 1e-300) - 1.0)
-    return {instance.stream_key: decide_deviations({"off": deviation}, ROUNDING)}
+    return {instance.stream_key: statistics.decide_deviations({"off": deviation}, ROUNDING)}
 
 
 # --- steps of all layers by their own constants ---------------------------------------------------
 
 
-@check_each_instance({"off": ROUNDING}, combine_all)
+@check_each_instance({"off": ROUNDING}, statistics.combine_all)
 def check_value_growth_by_layer_steps(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that f is multiplied by (p - 1)^2 if all p layers step by their own layer's smoothness.
 
@@ -112,7 +106,7 @@ def check_value_growth_by_layer_steps(trial: Trial, instance: Instance, problem:
     }
     ratio = problem.value(combine(x, x + v, lengths)) / problem.value(x)
     return {
-        instance.stream_key: decide_exact(
+        instance.stream_key: statistics.decide_exact(
             abs(ratio - (p - 1) ** 2) <= ROUNDING,
             f"f is multiplied by {ratio:.6g}, not by {(p - 1) ** 2}.",
             {"factor": ratio},
@@ -134,7 +128,7 @@ def make_network(W_2: float) -> TwoLayerNetwork:
     )
 
 
-@check_each_instance({"off": ROUNDING}, combine_all)
+@check_each_instance({"off": ROUNDING}, statistics.combine_all)
 def check_dependence_on_other_layers(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test the stated dependence of the derivative in W_1 on W_2, at two values of W_2.
 
@@ -146,7 +140,7 @@ def check_dependence_on_other_layers(trial: Trial, instance: Instance, problem: 
     expected = (W_2 * u - 0.2) * W_2 * (1.0 - u * u)
     slope = float(ask.gradient(problem.start())[0])
     deviation = abs(slope - expected)
-    return {instance.stream_key: decide_deviations({"off": deviation}, ROUNDING)}
+    return {instance.stream_key: statistics.decide_deviations({"off": deviation}, ROUNDING)}
 
 
 # --- a network of two layers ----------------------------------------------------------------------
@@ -211,7 +205,7 @@ def check_network(trial: Trial, instance: Instance, problem: Any) -> Parts:
             change = ask.gradient(y) - ask.gradient(x)
             ratios.append(problem.norm.dual_norm(change) / problem.norm.norm(y - x) / L)
             direction = -problem.norm.lo(change)
-    return {instance.label: decide_inequality(ratios, 1e-4)}
+    return {instance.label: statistics.decide_inequality(ratios, 1e-4)}
 
 
 # --- the claims -----------------------------------------------------------------------------------

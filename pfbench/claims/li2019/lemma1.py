@@ -10,14 +10,9 @@ from pfbench.base.state import Point
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.restricted_convexity import find_worst_direction
 from pfbench.problems.sensing import draw_synthetic_sensing
-from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.statistics import (
-    best_if_all_hold_else_worst,
-    cap_at_holds_by_own_constant,
-    decide_inequality,
-)
 from pfbench.verification.units import CURVATURE, NUMBER, power_product
 
 MOST = 4.0
@@ -69,9 +64,11 @@ def check_restricted_curvature(trial: Trial) -> Evidence:
             needed = constants_needed_by_direction_rank(
                 trial, loss(seed, d=d, ratio=ratio), ratio, seed, alpha
             )
-            parts[f"{name}, d={d}, n/d={ratio}"] = decide_inequality([c / MOST for c in needed])
+            parts[f"{name}, d={d}, n/d={ratio}"] = statistics.decide_inequality(
+                [c / MOST for c in needed]
+            )
     return Evidence(
-        cap_at_holds_by_own_constant(best_if_all_hold_else_worst(parts)),
+        statistics.cap_at_holds_by_own_constant(statistics.best_if_all_hold_else_worst(parts)),
         {"c": MOST, "ratio": 1.0},
         len(parts),
     )

@@ -7,17 +7,6 @@ import numpy as np
 
 from pfbench.algorithms.sliding import CGS
 from pfbench.claims.li2019 import shared_runs
-from pfbench.claims.li2019.shared_runs import (
-    STRONG,
-    SolvedProblem,
-    combine_with_largest_ratio,
-    decide_halving,
-    follow_inner_iterations,
-    from_quadratic,
-    inner_iteration_count,
-    make_biased_minimiser_problem,
-    statistical_error_squared_if_biased,
-)
 from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance, statistics
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
@@ -68,13 +57,17 @@ def check_gap_halving_and_call_growth(trial: Trial) -> Evidence:
         for family in _CURVED_DOWN:
             p = family.parameters
             directions = f"{p['blind']} directions of curvature {-p['excess']:g}"
-            tested = from_quadratic(family(rng))
-            halved[f"s={p['support']}, {directions}, {i + 1}"] = decide_halving(trial, tested, T)
-        for t, _, step in follow_inner_iterations(trial, tested, T):
+            tested = shared_runs.from_quadratic(family(rng))
+            halved[f"s={p['support']}, {directions}, {i + 1}"] = shared_runs.decide_halving(
+                trial, tested, T
+            )
+        for t, _, step in shared_runs.follow_inner_iterations(trial, tested, T):
             if t <= T:
                 lo[t - 1] = step.counts().lo
         return lo[1:], [
-            _full_gradients_to_halvings(trial, from_quadratic(_CONDITIONED(rng, kappa=kappa)), 6)
+            _full_gradients_to_halvings(
+                trial, shared_runs.from_quadratic(_CONDITIONED(rng, kappa=kappa)), 6
+            )
             for kappa in kappas
         ]
 
@@ -87,7 +80,7 @@ def check_gap_halving_and_call_growth(trial: Trial) -> Evidence:
         "LO against 1/epsilon": statistics.decide_exponent(growing, 1.0, seeds=count),
         "FO against L/sigma_hat": statistics.decide_exponent(conditioned, 0.5, seeds=count),
     }
-    parts = {"halving": combine_with_largest_ratio(halved), **exponents}
+    parts = {"halving": shared_runs.combine_with_largest_ratio(halved), **exponents}
     return Evidence(
         statistics.combine_all(parts),
         {
@@ -99,13 +92,15 @@ def check_gap_halving_and_call_growth(trial: Trial) -> Evidence:
     )
 
 
-def _full_gradients_to_halvings(trial: Trial, tested: SolvedProblem, halvings: int) -> float:
+def _full_gradients_to_halvings(
+    trial: Trial, tested: shared_runs.SolvedProblem, halvings: int
+) -> float:
     """Count full gradients until the gap is at most 2^-halvings times its bound at the start.
 
     The result is infinite if the run ends before.
     """
     target = tested.constants.delta * 2.0**-halvings
-    for _, _, step in follow_inner_iterations(trial, tested, halvings):
+    for _, _, step in shared_runs.follow_inner_iterations(trial, tested, halvings):
         if tested.gap(step.state.x) <= target:
             return float(step.counts().sfo / tested.problem.n)
     return math.inf
@@ -117,7 +112,7 @@ NONCONVEX = Claim(
     kind="bound",
     statement="f(theta_t) - f(theta_hat) <= delta0 2^-t for non-convex f as well",
     algorithm="cgs",
-    assumptions=(STRONG,),
+    assumptions=(shared_runs.STRONG,),
     instances=(*_CURVED_DOWN, _CONDITIONED),
     schedule="theory",
     disputed=(
@@ -143,8 +138,8 @@ def examine_reversed_inequality(
     `sign` = 1 the inequality is (69) as printed.
     """
     rng = stream(seed, "(69)")
-    problem = make_biased_minimiser_problem(64, 1, 0.5)
-    unit = problem.sigma_hat * statistical_error_squared_if_biased(64, 1, 0.5)
+    problem = shared_runs.make_biased_minimiser_problem(64, 1, 0.5)
+    unit = problem.sigma_hat * shared_runs.statistical_error_squared_if_biased(64, 1, 0.5)
     x = np.array([problem.minimiser, *(_random_l1_ball_point(problem, rng) for _ in range(50))])
     u = problem.minimiser - x
     rise = np.array([problem.value(item) for item in x])
@@ -253,7 +248,7 @@ def examine_stray_factor(
             np.max(64.0 * kappa / (N * (N + 1.0)) / np.array([last_factor(item) for item in L]))
         )
 
-    N = np.array([inner_iteration_count(k, 1.0) for k in kappa], dtype=np.float64)
+    N = np.array([shared_runs.inner_iteration_count(k, 1.0) for k in kappa], dtype=np.float64)
     corrected = float(np.max(64.0 * kappa / (N * (N + 1.0))))
     return compare_ratios(max_ratio(L, N), corrected).with_ratios_under_other_readings(
         {

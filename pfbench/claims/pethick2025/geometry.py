@@ -18,16 +18,10 @@ from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.norms import NormBall, NormProduct
 from pfbench.sets.whole_space import WholeMatrices
-from pfbench.verification import Claim, Instance, Trial, make_instance
+from pfbench.verification import Claim, Instance, Trial, make_instance, statistics
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.instruments.overrides import FaultyBallProblem
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statistics import (
-    Decision,
-    combine_all,
-    decide_deviations,
-    decide_inequality,
-)
 from pfbench.verification.units import GRADIENT, VALUE, formula
 
 ROUNDING = 1e-9
@@ -125,7 +119,7 @@ def _isometry(shape: tuple[int, ...]) -> Floats:
 # --- the checks -----------------------------------------------------------------------------------
 
 
-@check_each_instance({"off": ROUNDING}, combine_all)
+@check_each_instance({"off": ROUNDING}, statistics.combine_all)
 def check_ball_geometry(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that a ball's constants, dual norm, minimisers and projections meet their definitions.
 
@@ -138,7 +132,9 @@ def check_ball_geometry(trial: Trial, instance: Instance, problem: Any) -> Parts
     return {instance.label: _decide_ball(file, problem.norm, rng)}
 
 
-def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) -> Decision:
+def _decide_ball(
+    oracles: Any, reference: NormBall, rng: np.random.Generator
+) -> statistics.Decision:
     """Decide whether a ball's constants and operations agree with their definitions at many points.
 
     `reference` is the correct ball. The norm and the test points are those of `reference`.
@@ -160,7 +156,7 @@ def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) ->
         "free directions": _free_entry_error(oracles, reference),
         "projection": _max_finite(_projection_condition_violation(ball, reference, 3.0 * g) for g in gradients),  # noqa: E501
     }  # fmt: skip
-    return decide_deviations(deviation, ROUNDING)
+    return statistics.decide_deviations(deviation, ROUNDING)
 
 
 def _max_finite(numbers: Iterator[float]) -> float:
@@ -230,7 +226,7 @@ def check_gradient_dual_norm_bound(trial: Trial, instance: Instance, problem: An
     ):
         measured = file.norm.dual_norm(file.gradient(x))
         ratios.append(measured / gradient_dual_norm_bound(L, problem.value(x) - lower))
-    return {instance.label: decide_inequality(ratios)}
+    return {instance.label: statistics.decide_inequality(ratios)}
 
 
 # --- the claims -----------------------------------------------------------------------------------

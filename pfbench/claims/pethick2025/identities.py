@@ -13,16 +13,10 @@ from pfbench.algorithms.norm_ball_methods import USCG, Signum
 from pfbench.claims.pethick2025 import parabolas
 from pfbench.points import combine
 from pfbench.sets.catalogue import norm_ball
-from pfbench.verification import Claim, Floats, Instance, Trial, make_instance
+from pfbench.verification import Claim, Floats, Instance, Trial, make_instance, statistics
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import constants_with_norm
-from pfbench.verification.statistics import (
-    Decision,
-    combine_all,
-    decide_deviations,
-    decide_inequality,
-)
 from pfbench.verification.units import LENGTH, NUMBER, formula
 
 ROUNDING = 1e-9
@@ -38,16 +32,16 @@ def iterates_after_start(trial: Trial, problem: Any, algorithm: Any) -> Floats:
     return np.array([np.array(step.state.x) for step in trial.follow(problem, algorithm)])
 
 
-def decide_identical_paths(result: Floats, expected: Floats) -> Decision:
+def decide_identical_paths(result: Floats, expected: Floats) -> statistics.Decision:
     """Decide whether two sequences of iterates are equal, up to rounding."""
     shaped = result.shape == expected.shape
     deviation = (
         float(np.abs(result - expected).max() / np.abs(expected).max()) if shaped else np.inf
     )
-    return decide_deviations({"off": deviation}, ROUNDING)
+    return statistics.decide_deviations({"off": deviation}, ROUNDING)
 
 
-_same_iterates = check_each_instance({"off": 0.0}, combine_all)
+_same_iterates = check_each_instance({"off": 0.0}, statistics.combine_all)
 
 
 @_same_iterates
@@ -123,7 +117,7 @@ def check_travelled_distance(
         else problem.norm.norm(x - first) / travel_bound(rho, step * k)
         for k, x in enumerate(points, 1)
     ]
-    return {instance.label: decide_inequality(ratios)}
+    return {instance.label: statistics.decide_inequality(ratios)}
 
 
 # --- the claims -----------------------------------------------------------------------------------

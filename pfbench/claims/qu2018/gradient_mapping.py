@@ -11,18 +11,8 @@ import numpy.typing as npt
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Problem
 from pfbench.sets import Box
-from pfbench.verification import Evidence, Floats, Instance, MethodFailed, Trial
+from pfbench.verification import Evidence, Floats, Instance, MethodFailed, Trial, statistics
 from pfbench.verification.instruments import indefinite
-from pfbench.verification.statistics import (
-    MOST_SEEDS,
-    Decision,
-    SeedRows,
-    combine_parts_and_conditions,
-    decide_equality,
-    decide_exponent,
-    decide_mean,
-    make_fit_function,
-)
 
 
 def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
@@ -136,11 +126,11 @@ def measure_run_cost_and_target_cost(
 
 def decide_call_exponent(
     x: npt.ArrayLike,
-    runs: SeedRows[int, list[RunCost]],
+    runs: statistics.SeedRows[int, list[RunCost]],
     subject: str,
     claimed: float,
     initial_seeds: int,
-) -> Decision:
+) -> statistics.Decision:
     """Decide whether the call counts named `subject` grow at most as x to the power `claimed`.
 
     `subject` names the field of `RunCost`, and `initial_seeds` is the number of seeds at the first
@@ -150,8 +140,8 @@ def decide_call_exponent(
     def counts(seeds: int) -> Floats:
         return np.array([[getattr(run, subject) for run in row] for row in runs(seeds)])
 
-    return decide_exponent(
-        make_fit_function(x, counts, least_decades=1.99), claimed, seeds=initial_seeds
+    return statistics.decide_exponent(
+        statistics.make_fit_function(x, counts, least_decades=1.99), claimed, seeds=initial_seeds
     )
 
 
@@ -168,7 +158,7 @@ def check_means_and_exact_counts(
 
         def ratio(seed: int, name: str = name, sample: Sample = sample) -> float:
             mean, claimed, created = sample(seed)
-            counts[name] = decide_equality({"sfo": claimed}, {"sfo": created})
+            counts[name] = statistics.decide_equality({"sfo": claimed}, {"sfo": created})
             return mean
 
         parts[name], needed = trial.decide_mean_sequentially(
@@ -176,7 +166,9 @@ def check_means_and_exact_counts(
         )
         runs += needed
     return Evidence(
-        combine_parts_and_conditions({"mean": parts}, {"count": counts}), {"ratio": 1.0}, runs
+        statistics.combine_parts_and_conditions({"mean": parts}, {"count": counts}),
+        {"ratio": 1.0},
+        runs,
     )
 
 
@@ -209,11 +201,13 @@ class ScheduleSweep:
         """Numbers by which the largest epsilon is divided to give each epsilon of the sweep."""
         return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
 
-    def runs_by_seed(self) -> SeedRows[int, list[RunCost]]:
+    def runs_by_seed(self) -> statistics.SeedRows[int, list[RunCost]]:
         """Return the costs of each seed's runs."""
         trial, multiples = self.trial, self.accuracy_divisors
-        seeds = trial.seeds(MOST_SEEDS, "problems")
-        draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))
+        seeds = trial.seeds(statistics.MOST_SEEDS, "problems")
+        draws = np.reshape(
+            trial.seeds(statistics.MOST_SEEDS * multiples.size, "runs"), (statistics.MOST_SEEDS, -1)
+        )
 
         def row(k: int) -> list[RunCost]:
             problem = self.problem.build_with_generator(np.random.default_rng(seeds[k]))
@@ -231,10 +225,10 @@ class ScheduleSweep:
                 )
             return costs
 
-        return SeedRows(row, range(MOST_SEEDS))
+        return statistics.SeedRows(row, range(statistics.MOST_SEEDS))
 
 
-Decisions = dict[str, Decision]
+Decisions = dict[str, statistics.Decision]
 
 
 def decide_calls_and_outputs(
@@ -253,6 +247,6 @@ def decide_calls_and_outputs(
         sfo[name] = decide_call_exponent(multiples, rows, "sfo_to_target", claimed, seeds)
         lo[name] = decide_call_exponent(multiples, rows, "lo", 2.0, seeds)
         means = [run.mean for row in rows(max(seeds, GOOD // multiples.size)) for run in row]
-        output[name] = decide_mean(means, 1.0)
+        output[name] = statistics.decide_mean(means, 1.0)
         runs += multiples.size * len(rows.computed)
     return sfo, lo, output, runs

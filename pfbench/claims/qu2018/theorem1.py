@@ -22,17 +22,9 @@ from pfbench.claims.qu2018.gradient_mapping import (
     minimiser_distance_and_norm,
 )
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
-from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
 from pfbench.verification.criteria import MAPPING_SQ, complexity
 from pfbench.verification.instruments import indefinite
-from pfbench.verification.statistics import (
-    Decision,
-    combine_parts_and_conditions,
-    decide_deviations,
-    decide_exponent,
-    decide_inequality,
-    fit_exponent,
-)
 from pfbench.verification.units import LENGTH, SQUARE, formula
 
 # --- the bounds -----------------------------------------------------------------------------------
@@ -178,13 +170,15 @@ def check_option(trial: Trial, *, option: int) -> Evidence:
                 average = compute_weighted_mean(squares)
             min_bound, mean_bound = BOUNDS[option]
             label = f"{name}, N={N}"
-            smallest[label] = decide_inequality([min(squares) / min_bound(*arguments)])
-            mean[label] = decide_inequality([average / mean_bound(*arguments)])
+            smallest[label] = statistics.decide_inequality([min(squares) / min_bound(*arguments)])
+            mean[label] = statistics.decide_inequality([average / mean_bound(*arguments)])
     conditions, claimed = {}, {"ratio": 1.0}
     if option == 1:
-        conditions["theta_md"] = decide_deviations({"difference": max(same)}, 1e-9)
+        conditions["theta_md"] = statistics.decide_deviations({"difference": max(same)}, 1e-9)
         claimed["|theta_md - theta|"] = 0.0
-    decision = combine_parts_and_conditions({"least": smallest, "mean": mean}, conditions)
+    decision = statistics.combine_parts_and_conditions(
+        {"least": smallest, "mean": mean}, conditions
+    )
     return Evidence(decision, claimed, len(smallest))
 
 
@@ -202,7 +196,7 @@ def check_rate(trial: Trial) -> Evidence:
     on_ball = ScheduleSweep(trial, SMALL, max_tolerance, lam=lambda L: 0.5 / L)
     rows, first = on_ball.runs_by_seed(), trial.choose_by_effort(6, 20)
     ball, multiples = rows(first), on_ball.accuracy_divisors
-    reached = decide_inequality([run.min_ratio for row in ball for run in row])
+    reached = statistics.decide_inequality([run.min_ratio for row in ball for run in row])
     claimed = {"exponent of FO": 1.0, "exponent of LO": 2.0}
     runs = len(ball) * multiples.size
     if reached.verdict == Verdict.VIOLATED:  # then exponents say nothing
@@ -213,9 +207,11 @@ def check_rate(trial: Trial) -> Evidence:
     decades = trial.choose_by_effort(1.0, 2.0)
     on_chain = f"zero chain, {decades:g} decades of eps"
 
-    def slope_decision(subject: str, claimed: float) -> Decision:
+    def slope_decision(subject: str, claimed: float) -> statistics.Decision:
         calls = [getattr(run, subject) for run in chain]
-        return decide_exponent(fit_exponent(lengths, calls, least_decades=decades), claimed)
+        return statistics.decide_exponent(
+            statistics.fit_exponent(lengths, calls, least_decades=decades), claimed
+        )
 
     fo = {
         on_chain: slope_decision("sfo_to_target", 1.0),
@@ -226,7 +222,7 @@ def check_rate(trial: Trial) -> Evidence:
         "l1 ball": decide_call_exponent(multiples, rows, "lo", 2.0, first),
     }
     return Evidence(
-        combine_parts_and_conditions({"FO": fo, "LO": lo}, {"|G|^2/eps": reached}),
+        statistics.combine_parts_and_conditions({"FO": fo, "LO": lo}, {"|G|^2/eps": reached}),
         claimed,
         len(lengths) + runs,
     )

@@ -19,11 +19,6 @@ import numpy as np
 from pfbench.algorithms.nfwu import NFWU, NFWULSVRG, NFWUPAGE, NFWUSTORM
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives import shared_instances
-from pfbench.claims.relatives.shared_instances import (
-    BALL,
-    gradient_mapping_sq_with_multiple,
-    make_signed_curvature_problem,
-)
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
@@ -56,7 +51,7 @@ def storm_gap_bound(c: Constants, parameters: Any) -> float:
     return float(descent + c.D * error)
 
 
-QUIET = make_instance(make_signed_curvature_problem, radius=1.0, spread=0.1)
+QUIET = make_instance(shared_instances.make_signed_curvature_problem, radius=1.0, spread=0.1)
 """Problem with so small a sigma that the bound is far below the first gap."""
 
 STORM = Claim(
@@ -101,7 +96,7 @@ def _nfwu_gap_claim(kind: type[NFWU], source: str) -> Claim:
         statement="mean over t < T of E V(x_t) <= 2 epsilon D with steps of length epsilon/L, "
         "T = L h0/epsilon^2 and E|g_t - grad f(x_t)|^2 <= epsilon^2/4 (derived by pfbench)",
         check=bound(nfwu_gap_bound, "fw_gap", parameters=partial(nfwu_parameters, kind=kind)),
-        instances=(BALL,),
+        instances=(shared_instances.BALL,),
         algorithm=kind.name,
         assumptions=("L = L_ms", "a compact set"),
         schedule="that of the method",
@@ -154,7 +149,7 @@ def _error_claim(kind: type[NFWU]) -> Claim:
         statement="mean over t < T of E|g_t - grad f(x_t)|^2 <= epsilon^2/4 with steps of length "
         "epsilon/L (derived by pfbench)",
         check=partial(check_squared_error, kind=kind),
-        instances=(BALL,),
+        instances=(shared_instances.BALL,),
         algorithm=kind.name,
         assumptions=("L = L_ms", "a compact set"),
         schedule="that of the method",
@@ -189,10 +184,10 @@ PROX = Claim(
     "(derived by pfbench)",
     check=bound(
         prox_page_mapping_bound,
-        partial(gradient_mapping_sq_with_multiple, smoothness_multiple=4.0),
+        partial(shared_instances.gradient_mapping_sq_with_multiple, smoothness_multiple=4.0),
         parameters=partial(prox_page_parameters, T=100),
     ),
-    instances=(BALL,),
+    instances=(shared_instances.BALL,),
     algorithm="prox-page",
     assumptions=("L = L_ms",),
     schedule="eta = 1/(4L)",
@@ -208,10 +203,10 @@ SLIDING = Claim(
     "b = 10 T; L that of the mean square, draws uniform",
     check=bound(
         shared_instances.sliding_mapping_bound,
-        partial(gradient_mapping_sq_with_multiple, smoothness_multiple=1.0),
+        partial(shared_instances.gradient_mapping_sq_with_multiple, smoothness_multiple=1.0),
         parameters=partial(shared_instances.sliding_parameters, steps=150),
     ),
-    instances=(BALL,),
+    instances=(shared_instances.BALL,),
     algorithm="ncgs-spider",
     assumptions=("L = L_ms", "a compact set"),
     schedule="that of the theorem",

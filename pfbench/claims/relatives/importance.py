@@ -30,10 +30,6 @@ from pfbench.algorithms.base import get_parameters
 from pfbench.algorithms.loopless_frank_wolfe import SpiderFW
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives import shared_instances
-from pfbench.claims.relatives.shared_instances import (
-    make_unequal_smoothness_problem,
-    mean_gap_bound,
-)
 from pfbench.verification import Claim, make_instance
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.statements.comparisons import separation
@@ -44,13 +40,13 @@ BY_SMOOTHNESS = {"sampling": "importance"}
 
 ROOT = 16
 
-UNEQUAL = make_instance(make_unequal_smoothness_problem, n=ROOT**2)
+UNEQUAL = make_instance(shared_instances.make_unequal_smoothness_problem, n=ROOT**2)
 
 # --- the law --------------------------------------------------------------------------------------
 
 FEW = (
-    make_instance(make_unequal_smoothness_problem, n=4).with_title("one of 4"),
-    make_instance(make_unequal_smoothness_problem, n=4, opposed=True).with_title(
+    make_instance(shared_instances.make_unequal_smoothness_problem, n=4).with_title("one of 4"),
+    make_instance(shared_instances.make_unequal_smoothness_problem, n=4, opposed=True).with_title(
         "two of 4, against each other"
     ),
 )
@@ -165,7 +161,7 @@ GAP = Claim(
     "1/2 + sqrt((q-1)/b) for 3/2 (derived by pfbench)",
     check=bound(
         {
-            name: partial(mean_gap_bound, c=c, smoothness="L_mean")
+            name: partial(shared_instances.mean_gap_bound, c=c, smoothness="L_mean")
             for name, c in (("the source's", 1.0), ("of pfbench", math.sqrt((ROOT - 1) / ROOT)))
         },
         "fw_gap",

@@ -10,15 +10,7 @@ from functools import partial
 from typing import Any
 
 from pfbench.base.constants import Constants
-from pfbench.claims.relatives.shared_instances import (
-    BALL,
-    BATCH,
-    PAGED,
-    SPACE,
-    N,
-    compute_squared_gradient_norm,
-    mean_gap_bound,
-)
+from pfbench.claims.relatives import shared_instances
 from pfbench.verification import Claim
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import SQUARE
@@ -43,7 +35,11 @@ def page_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
 
     The step is 0.8 times the largest allowed step for c = 1; with it runs vary less.
     """
-    return {"iterations": T, **PAGED, "step": 0.8 * compute_largest_valid_step(1.0, constants)}
+    return {
+        "iterations": T,
+        **shared_instances.PAGED,
+        "step": 0.8 * compute_largest_valid_step(1.0, constants),
+    }
 
 
 def lsvrg_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
@@ -62,10 +58,10 @@ def lsvrg_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
 
 def zerosarah_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
     """Return zerosarah's batch, its table weight, and the largest step that its bound allows."""
-    q = 1.0 - (1.0 - 1.0 / N) ** BATCH
+    q = 1.0 - (1.0 - 1.0 / shared_instances.N) ** shared_instances.BATCH
     lam = q / 2.0
-    c2 = (2.0 + (1.0 - q) * (2.0 - q)) / (lam * (2.0 - lam) * BATCH)
-    arguments = {"iterations": T, "batch": BATCH, "table_weight": lam}
+    c2 = (2.0 + (1.0 - q) * (2.0 - q)) / (lam * (2.0 - lam) * shared_instances.BATCH)
+    arguments = {"iterations": T, "batch": shared_instances.BATCH, "table_weight": lam}
     return {**arguments, "step": compute_largest_valid_step(c2, constants)}
 
 
@@ -77,11 +73,11 @@ def _gradient_sq_claim(name: str, parameters: Any, source: str) -> Claim:
         "<= 1 (derived by pfbench)",
         check=bound(
             gradient_sq_bound,
-            compute_squared_gradient_norm,
+            shared_instances.compute_squared_gradient_norm,
             parameters=partial(parameters, T=100),
             runs=(240, 320),
         ),
-        instances=(SPACE,),
+        instances=(shared_instances.SPACE,),
         algorithm=name,
         assumptions=("L_f", "L = L_ms"),
         schedule="eta of the lemma",
@@ -105,7 +101,7 @@ SMOOTH_ZEROSARAH = _gradient_sq_claim(
 
 SIZES: dict[str, tuple[dict[str, Any], float]] = {
     "spider-fw": ({"batch": 8, "period": 8}, math.sqrt(7 / 8)),
-    "page-fw": (PAGED, 1.0),
+    "page-fw": (shared_instances.PAGED, 1.0),
     "lsvrg-fw": ({"batch": 8, "refresh": 0.5}, math.sqrt(0.5 * 1.5 / (0.25 * 8))),
     "zerosarah-fw": ({"batch": 8, "table_weight": 0.06}, 2.0 / math.sqrt(0.06 * 1.94 * 8)),
 }
@@ -128,11 +124,11 @@ def _frank_wolfe_claim(name: str, source: str) -> Claim:
         statement="mean over t < T of E V(x_t) <= h0/(T gamma) + (1/2 + c) L D^2 gamma, where "
         "E|g_t - grad f(x_t)|^2 <= (c L gamma D)^2 (derived by pfbench)",
         check=bound(
-            partial(mean_gap_bound, c=SIZES[name][1]),
+            partial(shared_instances.mean_gap_bound, c=SIZES[name][1]),
             "fw_gap",
             parameters=partial(frank_wolfe_parameters, name=name),
         ),
-        instances=(BALL,),
+        instances=(shared_instances.BALL,),
         algorithm=name,
         assumptions=("L_f", "L = L_ms", "a compact set"),
         schedule="gamma = sqrt(h0/((1/2 + c) L D^2 T))",

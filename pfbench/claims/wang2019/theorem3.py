@@ -6,13 +6,8 @@ from dataclasses import replace
 from pfbench.claims.wang2019 import estimate
 from pfbench.claims.wang2019.mapping_rates import RateCase, check_rates
 from pfbench.claims.wang2019.shared import MEAN_SQUARED, output_point
-from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
-from pfbench.verification.statistics import (
-    Decision,
-    combine_parts_and_conditions,
-    decide_inequality,
-)
 
 _RATE = RateCase(
     size=0.5,
@@ -35,11 +30,11 @@ def check_call_rate(trial: Trial) -> Evidence:
         "momentum": decide_if_momentum_is_admissible(trial),
         **estimate.decide_law_with_explicit_schedule(trial, 1.0 / 8.0),
     }
-    decision = combine_parts_and_conditions({"": evidence.decision}, conditions)
+    decision = statistics.combine_parts_and_conditions({"": evidence.decision}, conditions)
     return replace(evidence, decision=decision, claimed={**evidence.claimed, "momentum": 1.0})
 
 
-def decide_if_momentum_is_admissible(trial: Trial) -> Decision:
+def decide_if_momentum_is_admissible(trial: Trial) -> statistics.Decision:
     """Decide whether theorem 3 of wang2019 allows the momentum that a method uses.
 
     The run is on a constant slope. In units of beta times the slope, the distance moved after k
@@ -59,7 +54,7 @@ def decide_if_momentum_is_admissible(trial: Trial) -> Decision:
         ratio = (start - float(output_point(step.state)[0])) / unit
         ratios += [(1.0 + ratio) / (1.0 + upper), (1.0 + k) / (1.0 + ratio)]
         x, y = x + 1.0 + alpha, upper + 1.0
-    return decide_inequality(ratios)
+    return statistics.decide_inequality(ratios)
 
 
 THM3 = Claim(
