@@ -13,7 +13,7 @@ import numpy as np
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.condg_call import CondgCall, max_calls
-from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, spread_on_simplex
+from pfbench.verification.instruments.indefinite import spread_on_simplex
 from pfbench.verification.statistics import best_if_all_hold_else_worst, decide_inequality
 from pfbench.verification.units import NUMBER, STEP, VALUE, formula, power_product
 
@@ -27,27 +27,11 @@ The differences are of numbers of size 1 to 20 and at least 1e-5, so eleven digi
 # --- instances ------------------------------------------------------------------------------------
 
 
-def make_centred_simplex_quadratic(d: int) -> IndefiniteQuadratic:
-    """Return |x - c|^2/2 on the simplex of d vertices, with centre c; the start is a vertex.
-
-    With lambda = 1, the first prox is the minimiser of f, which is inside the whole simplex. For d
-    >= 6/eta, condg needs the largest number of inner steps that the diameter allows.
-    """
-    return spread_on_simplex(d)
-
-
-def make_tilted_simplex_quadratic(d: int, offset: float) -> IndefiniteQuadratic:
-    """Return a quadratic on the simplex; its first proximal point is far from the start e_0.
-
-    It is |x - c|^2/2 plus `offset` x_0. The prox is a mean of all other vertices, so it is far from
-    u.
-    """
-    return spread_on_simplex(d, offset)
-
-
-SPREAD = make_instance(make_centred_simplex_quadratic, d=200)
-FAR = make_instance(make_tilted_simplex_quadratic, d=200, offset=5.0)
-LOOSE = make_instance(make_tilted_simplex_quadratic, d=20, offset=20.0)  # for eta near D^2/lambda
+# With lambda = 1, the first prox is inside the simplex. For d >= 6/eta, condg needs the largest
+# number of inner steps that the diameter allows. With an offset, the prox is far from the start.
+SPREAD = make_instance(spread_on_simplex, d=200)
+FAR = make_instance(spread_on_simplex, d=200, offset=5.0)
+LOOSE = make_instance(spread_on_simplex, d=20, offset=20.0)  # for eta near D^2/lambda
 FACES = (
     make_instance(quadratics.face_of_simplex, d=30, kappa=10.0),
     make_instance(quadratics.face_of_l1_ball, d=30, kappa=10.0),

@@ -44,20 +44,12 @@ def stochastic_mapping_bound(
 # --- instances ------------------------------------------------------------------------------------
 
 
-def make_noisy_ball_quadratic(d: int, n: int, radius: float, noise: float) -> IndefiniteQuadratic:
-    """Return |x|^2/2 on an l2 ball, with a start on its boundary and noisy gradients.
-
-    The noise has the norm `noise`. Near the ball's centre the stochastic mapping consists of noise
-    alone.
-    """
-    return noisy_ball(d, n, radius, noise=noise)
-
-
 NONCONVEX = make_instance(random_on_l1_ball, d=20, n=30, rise=10.0)
-NOISE = make_instance(make_noisy_ball_quadratic, d=2, n=4, radius=40.0, noise=10.0)
+# Near the ball's centre the stochastic mapping consists of noise alone.
+NOISE = make_instance(noisy_ball, d=2, n=4, radius=40.0, noise=10.0)
 SLOPE = make_instance(make_momentum_slope, N=3)
 SMALL = make_instance(random_on_l1_ball, d=20, n=30, rise=0.3)
-SMALL_NOISE = make_instance(make_noisy_ball_quadratic, d=3, n=6, radius=4.0, noise=1.0)
+SMALL_NOISE = make_instance(noisy_ball, d=3, n=6, radius=4.0, noise=1.0)
 
 
 # --- the checks -----------------------------------------------------------------------------------

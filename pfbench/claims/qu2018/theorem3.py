@@ -46,17 +46,6 @@ def component_gradient_count(n: int, batch: int, period: int, T: int) -> int:
 # --- instances ------------------------------------------------------------------------------------
 
 
-def make_spread_ball_quadratic(
-    d: int, n: int, radius: float, noise: float, spread: float
-) -> indefinite.IndefiniteQuadratic:
-    """Return |x|^2/2 on an l2 ball, as a mean of different components; runs start on the boundary.
-
-    The component gradients differ by `noise`, which the snapshot cancels. The component Hessians
-    differ by `spread`, which leaves an error in the estimate.
-    """
-    return indefinite.noisy_ball(d, n, radius, noise=noise, spread=spread)
-
-
 def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
     """Return a slope, a linear function on a box, whose end the last of T steps just reaches.
 
@@ -83,13 +72,12 @@ def make_opposed_curvature_problem(T: int, n: int) -> indefinite.IndefiniteQuadr
 
 
 NONCONVEX = make_instance(indefinite.random_on_l1_ball, d=20, n=27, rise=10.0)
-SPREAD = make_instance(make_spread_ball_quadratic, d=3, n=8, radius=100.0, noise=300.0, spread=3.0)
+# The snapshot cancels the noise, and the spread of the Hessians leaves an error in the estimate.
+SPREAD = make_instance(indefinite.noisy_ball, d=3, n=8, radius=100.0, noise=300.0, spread=3.0)
 SLOPE = make_instance(make_slope_reached_at_end, T=20)
 LINE = make_instance(make_opposed_curvature_problem, T=480, n=8)
 SMALL = make_instance(indefinite.random_on_l1_ball, d=20, n=27, rise=0.3)
-SMALL_SPREAD = make_instance(
-    make_spread_ball_quadratic, d=3, n=28, radius=10.0, noise=1.0, spread=0.5
-)
+SMALL_SPREAD = make_instance(indefinite.noisy_ball, d=3, n=28, radius=10.0, noise=1.0, spread=0.5)
 GROWING = make_instance(indefinite.random_on_l1_ball, d=5, n=64, rise=0.3)  # n grows
 
 
