@@ -1,6 +1,7 @@
 """Checks of an algorithm: its declarations, counts, feasibility, seeds and budgets."""
 
 import inspect
+from collections import Counter
 from itertools import islice, pairwise
 from typing import Any
 
@@ -44,6 +45,7 @@ from pfbench.runs.loop.resolved_run import PROBLEM_ORACLES, resolve_run
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.steps import ObservedBackend
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
+from pfbench.sets.body import ConvexBody
 from pfbench.sets.catalogue import vector_norm_ball
 from pfbench.verification.instruments.oracle_tally import ComponentTally, sample_of_call
 from pfbench.verification.parameter_units import USUAL
@@ -55,6 +57,9 @@ from pfbench.verification.subject import (
 
 _SAMPLED = frozenset({"batch", "difference", "table", "hessian"})
 """Oracles that take a sample; a method that queries none need not declare `deterministic`."""
+
+_MOST_SEEDS, _CHANCE = 40, 1e-12
+"""Largest number of runs that look for components never drawn, and chance of a false alarm."""
 
 
 def check_algorithm(
@@ -87,10 +92,11 @@ def check_algorithm(
         ("its iterates depend on the answers", tried.check_negated_f_changes_run),
         ("the same seed gives the same bits", tried.check_reproducibility),
         ("measures change neither counts nor bits", tried.check_trace_invariance),
+        ("it draws every component", tried.check_every_component_drawn),
         ("a budget stops it before it is exceeded", tried.check_budget_stop),
         ("its start point stays as it was", tried.check_start_unchanged),
         ("it keeps the points that it needs", tried.check_copies_needed_points),
-        ("its output is what it declares", tried.check_output_weights_nonnegative),
+        ("its output is what it declares", tried.check_output),
         ("a shorter run starts like a longer one", tried.check_anytime),
         ("a smaller epsilon needs more iterations", tried.check_iterations_grow_with_accuracy),
     )
@@ -121,9 +127,12 @@ def with_test_parameters(algorithm: Any) -> Algorithm:
 def make_small_problem(algorithm: Algorithm) -> Problem:
     """Return a small test problem that offers all oracles that the algorithm requires."""
     features, labels = draw_synthetic_rows(rows=23, columns=4, seed=1)
+    ball: ConvexBody = L2Ball(4, 1.5)
     normed = "norm" in algorithm.requires
     is_complete = normed or "smooth" in algorithm.requires
-    ball = L1Ball(4, 1.5) if "polytope" in algorithm.requires else L2Ball(4, 1.5)
+    if "polytope" in algorithm.requires:  # short steps with L = 2 end where a vertex is dropped
+        features, labels = draw_synthetic_rows(rows=23, columns=4, seed=27)
+        features, ball = 2.5 * features, L1Ball(4)
     cosh = LogCosh(features, labels, WholeSpace(4) if is_complete else ball)
     if not normed:
         return cosh
@@ -317,6 +326,35 @@ class AlgorithmChecks(RunRecords):
         self.record_run(wrap_backend=lambda backend: ObservedBackend(backend, note))
         return any(samples)
 
+    def check_every_component_drawn(self) -> str:
+        """Check that a method that draws uniformly draws each component.
+
+        A method with other probabilities draws some components seldom; nothing is said of it.
+        """
+        n, draws, runs = self.problem.n or 0, Counter[int](), set[frozenset[Any]]()
+
+        def note(verb: str, arguments: tuple[Any, ...], _answer: Any) -> None:
+            sample = sample_of_call(verb, arguments)
+            if sample is not None:
+                batches.add(tuple(np.sort(getattr(sample, "indices", sample)).tolist()))
+
+        for seed in range(_MOST_SEEDS if n and _SAMPLED & set(self.algorithm.requires) else 0):
+            batches = set[tuple[int, ...]]()
+            self.record_run(seed=seed, wrap_backend=lambda part: ObservedBackend(part, note))
+            draws.update(i for batch in batches for i in batch if frozenset(batches) not in runs)
+            runs.add(frozenset(batches))
+            if n * (1.0 - 1.0 / n) ** draws.total() < _CHANCE:
+                break
+        else:
+            raise CheckSkipped(f"the method draws {draws.total()} components, too few to decide")
+        missing = [str(i) for i in range(n) if not draws[i]]
+        if missing and min(draws.values()) > draws.total() / n / 4:
+            raise CheckFailed(
+                f"each of the {n} components must be drawn",
+                f"in {draws.total()} draws, all but {', '.join(missing)} are drawn alike",
+            )
+        return f"{draws.total()} draws of {n - len(missing)} of {n} components"
+
     def check_trace_invariance(self) -> str:
         """Check that a run has the same counts and result with and without a recorded objective."""
         # The budget of the iterations that are looked at, for what would run on.
@@ -405,9 +443,29 @@ class AlgorithmChecks(RunRecords):
                 keep(step.state.x)
         return "it copies the points that it reads later"
 
-    def check_output_weights_nonnegative(self) -> str:
-        """Check that the weights of the iterates in a weighted output are >= 0, and not all 0."""
-        method, states = self.algorithm, self.seed_zero_run.states
+    def check_output(self) -> str:
+        """Check the weights of a weighted output, and the points `at` that an output is drawn from.
+
+        The weights are >= 0, and not all 0. A point `at` is no new iterate, except if an oracle was
+        queried there or elsewhere than at earlier iterates.
+        """
+        method, states, queried = self.algorithm, self.seed_zero_run.states, set[bytes]()
+
+        def note(verb: str, arguments: tuple[Any, ...], _answer: Any) -> None:
+            if verb.partition(".")[0] in {"gradient", *_SAMPLED}:
+                points = (a for a in arguments if isinstance(a, np.ndarray))
+                queried.update(a.tobytes() for a in points if a.dtype.kind == "f")
+
+        self.record_run(wrap_backend=lambda backend: ObservedBackend(backend, note))
+        *earlier, last = [self.problem.start(), *(state.x for state in states)]
+        if states[-1].at is not None and isinstance(last, np.ndarray) and queried:
+            before, new = {x.tobytes() for x in earlier}, last.tobytes()
+            is_used = states[-1].estimate is not None or method.output != "last"
+            if states[-1].at.tobytes() == new and new not in before >= queried and is_used:
+                raise CheckFailed(
+                    "State.at must be the point of the gradient estimate",
+                    "it is the new iterate, where no gradient was queried: State(x, at, estimate)",
+                )
         if method.output == "weighted":
             weights = [float(method.output_weight(k)) for k in range(1, len(states) + 1)]
             if min(weights) < 0.0 or not 0.0 < sum(weights) < np.inf:
@@ -443,23 +501,29 @@ class AlgorithmChecks(RunRecords):
         return "the run of 7 iterations is the start of that of 13"
 
     def check_iterations_grow_with_accuracy(self) -> str:
-        """Check that the prescribed number of iterations does not fall as epsilon decreases."""
+        """Check that the prescribed number of iterations does not fall as epsilon decreases.
+
+        For a large epsilon, which a schedule may refuse, the number may fall to a half.
+        """
         kind = type(self.algorithm)
         if not has_schedule(kind):
             raise CheckSkipped("it has no theorem's schedule")
-        constants, reported = self.problem.constants(self.problem.start()), []
-        for epsilon in (0.1, 0.05, 0.01):
+        constants, reported, counts = self.problem.constants(self.problem.start()), [], list[Any]()
+        for epsilon in (100.0, 10.0, 1.0, 0.1, 0.05, 0.01):
             try:
-                created = kind.theory(epsilon, constants)
-            except (RefusedError, TypeError, OverflowError) as error:
+                reported.append(getattr(kind.theory(epsilon, constants), "iterations", None))
+            except Exception as error:
+                if epsilon > 0.1:
+                    continue
+                if not isinstance(error, RefusedError | TypeError | OverflowError):
+                    raise
                 raise CheckSkipped(f"the schedule refuses epsilon={epsilon}: {error}") from error
-            reported.append(getattr(created, "iterations", None))
-        counts = [item for item in reported if item is not None]
-        if any(a > b for a, b in pairwise(counts)):
+            counts += [(epsilon, reported[-1])] if reported[-1] is not None else []
+        if any(b < (a / 2 if epsilon > 0.1 else a) for (epsilon, a), (_, b) in pairwise(counts)):
             raise CheckFailed(
                 "a smaller epsilon must not lead to fewer iterations",
-                f"{counts} for epsilon = 0.1, 0.05, 0.01",
+                ", ".join(f"{count} for epsilon = {epsilon:g}" for epsilon, count in counts),
                 {},
                 locate_methods(self.algorithm, "theory"),
             )
-        return f"{', '.join(map(str, reported))} iterations for epsilon = 0.1, 0.05, 0.01"
+        return f"{', '.join(map(str, reported[-3:]))} iterations for epsilon = 0.1, 0.05, 0.01"

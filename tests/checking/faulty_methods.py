@@ -266,13 +266,32 @@ def _old_point(self, ask, x, rng):
         yield State(x)
 
 
+def _pairwise(self, ask, x, rng):
+    """Gives more weight to a vertex than another one has."""
+    x = ask.lo(ask.gradient(x))
+    S = [x]
+    for _ in range(self.iterations):
+        g = ask.gradient(x)
+        w, a = ask.lo(g), max(S, key=lambda v: g @ v)
+        S, d = [*S, w], w - a
+        x = x + min(1.0, -(g @ d) / (2.0 * (d @ d) or 1.0)) * d
+        yield State(x)
+
+
 def _shrinks(cls, epsilon, constants, **given):
     return cls(iterations=int(100 * epsilon) + 1)
+
+
+def _inverts(cls, epsilon, constants, **given):
+    return cls(iterations=max(1, int(10 * epsilon**2)))
 
 
 ALGORITHMS = by_name(
     {
         "it yields states, finite and in the set": {
+            "pairwise steps too long": _runs(
+                _pairwise, requires=frozenset({"gradient", "lo", "polytope"}), deterministic=True
+            ),
             "leaves the set once": _fw(step=lambda self, t: 1.05 if t == 11 else 0.5),
             "extrapolates out": _runs(_extrapolates),
             "its own output is outside": _runs(
@@ -313,6 +332,9 @@ ALGORITHMS = by_name(
             "steps by the clock": _fw(step=_by_the_clock),
             "called deterministic": _fw(deterministic=True),
         },
+        "it draws every component": {
+            "the last is never drawn": _fw(draw=lambda self, ask, rng, t: rng.integers(22, size=3))
+        },
         "a budget stops it before it is exceeded": {"goes on without calls": _runs(_swallows)},
         "its start point stays as it was": {"moves its start": _runs(_moves_its_start)},
         "it queries only what it requires": {
@@ -328,13 +350,17 @@ ALGORITHMS = by_name(
             "called anytime": _fw(step=lambda self, t: 1.0 / self.iterations)
         },
         "its output is what it declares": {
+            "drawn from new points": type(
+                "Mine", (FW,), {"run": _alters(lambda ask, state: state._replace(at=state.x))}
+            )(output="uniform"),
             "weights below 0": type("Mine", (FW,), {"output_weight": lambda self, k: 2.0 - k})(
                 output="weighted"
-            )
+            ),
         },
         "it keeps the points that it needs": {"a point that moves on": _runs(_old_point)},
         "a smaller epsilon needs more iterations": {
-            "fewer iterations for more": _fw(theory=classmethod(_shrinks))
+            "epsilon in place of 1/epsilon": _fw(theory=classmethod(_inverts)),
+            "fewer iterations for more": _fw(theory=classmethod(_shrinks)),
         },
     }
 )
