@@ -69,7 +69,13 @@ def claim(name: str) -> Claim:
     if isinstance(name, str) and "[" in name:
         selector = Selector.parse(name)
         return restrict_to_case(claim(selector.name), selector.parameters)
-    return find_entry("claim", current_claim_name(name) if isinstance(name, str) else name, CLAIMS)
+    name = current_claim_name(name) if isinstance(name, str) else name
+    if isinstance(name, str) and name.startswith("methods-") and name not in CLAIMS:
+        end = name.split("-", 2)[2:]  # of a method without this claim, such as one on a schedule
+        existing = [k for k in CLAIMS if k.startswith("methods-") and k.split("-", 2)[2:] == end]
+        if existing:
+            raise InputError(f"unknown claim {name!r}: choose one of {', '.join(existing)}.")
+    return find_entry("claim", name, CLAIMS)
 
 
 def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:

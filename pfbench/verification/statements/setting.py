@@ -300,7 +300,9 @@ def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
         If the claim has no instance.
     """
     if not trial.claim.instances:
-        raise NotTestable("the claim has no instance to test: state `instances`")
+        raise NotTestable(
+            "the claim has no instance to test: state `instances`, or search by `pfbench falsify`"
+        )
     for title, instance in zip(instance_titles(trial.claim), trial.claim.instances, strict=True):
         if trial.horizon_multiple > 1:
             instance = adapt_instance_to_longer_horizon(instance, trial.horizon_multiple)
