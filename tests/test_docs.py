@@ -1,6 +1,7 @@
 """The code in the documentation runs as it is printed."""
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -44,9 +45,11 @@ def executed(page):
 
 
 def printed(arguments):
-    """Return what a command prints that ends well."""
-    result = CliRunner().invoke(app, arguments)
+    """Return what a command prints that ends well; after `>` comes the file that it is put in."""
+    *words, _, file = arguments if ">" in arguments else (*arguments, ">", os.devnull)
+    result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.stderr
+    Path(file).write_text(result.stdout)
     return result.stdout
 
 
@@ -122,18 +125,18 @@ def test_your_own_theorem(folder, file):
     Path("descent.py").write_text(descent)
     Path("page.py").write_text(page)
     commands = commands_of("docs/your-theorem.md")
-    assert len(commands) == 9
+    assert len(commands) == 10
     out = []
     for arguments in (one for one in commands if file in " ".join(one)):
         own = [] if arguments[0] in ("solve", "explain", "units") else ["--jobs", "0"]
         own += ["--max-faults", "1"] if arguments[0] == "faults" else []
-        out.append(printed([*arguments, *own]))
+        out.append(printed([arguments[0], *own, *arguments[1:]]))
     if file == "page.py":
         of_page, stale = out
         assert "3 holds, 2 within-10" in of_page
         assert "[page-thm1, page-lemma]" in stale
         return
-    told, faults, rate, explained, worst, other, again = out
+    told, faults, rate, explained, worst, _, other, again = out
     assert text.split("```text\n")[2].split("```")[0] in worst
     assert "a run on it" in other
     assert "gradient_mapping_sq" in again

@@ -73,9 +73,8 @@ def make(
             "pfbench.claims.KEY:PAPER for a paper of pfbench."
         )
     limit = FAULTS if faults is None else check_integer("--faults", faults, minimum=0)
-    target = terminal.STANDARD_OUTPUT if as_json else None
     engine_options: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
-    with open_job([subject], target, None, full=full, seed=seed, **engine_options) as work:
+    with open_job([subject], as_json, None, full=full, seed=seed, **engine_options) as work:
         _make_claims(_writer(output, store, work.engine), work, limit)
 
 

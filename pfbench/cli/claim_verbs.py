@@ -32,7 +32,7 @@ def explain(name: str = argument("NAME", "A claim or an erratum.", default=...))
     """Explain a claim or an erratum."""
     from pfbench.claims.catalogue import ERRATA, claim
 
-    (name,) = announce_claims([name], None)
+    (name,) = announce_claims([name], False)
     if name in ERRATA:
         terminal.show_record(describe_erratum(ERRATA[name]), as_json=False)
         return
@@ -55,7 +55,7 @@ def power(
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
     table: Path | None = options.TABLE,
-    as_json: Path | None = options.JSON_FILE,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Find the smallest error that each check detects."""
     from pfbench.claims.catalogue import select_claims
@@ -115,7 +115,7 @@ def _run_power_searches_by_effort(
 def units(
     claims: list[str] | None = argument("CLAIM"),
     table: Path | None = options.TABLE,
-    as_json: Path | None = options.JSON_FILE,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Check that bounds and schedules have consistent units."""
     from pfbench.algorithms.catalogue import ALGORITHMS
@@ -148,7 +148,7 @@ def compute_worst_cases(
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
     table: Path | None = options.TABLE,
-    as_json: Path | None = options.JSON_FILE,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Compute the worst cases of methods over a class of functions.
 

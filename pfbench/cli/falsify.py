@@ -27,7 +27,7 @@ def falsify(
     store: Path = options.STORE,
     resume: bool = flag("Continue a search that was stopped.", "--resume"),
     replay: Path | None = option("FILE.json", "Confirm the counterexamples in FILE.json again."),
-    as_json: Path | None = option("FILE", "Write all results as JSON; - prints them.", "--json"),
+    as_json: bool = options.AS_JSON,
     quiet: bool = flag("Suppress progress and summary.", "--quiet"),
 ) -> None:
     """Search for an instance on which a stated bound fails.
@@ -47,13 +47,11 @@ def falsify(
     families = tuple(check_choice("--family", name, SETS) for name in requested)
     limits = {"seconds": seconds, "seed": seed, "horizon": horizon, "size": size}
     options.check_engine_options(jobs, None)
-    if as_json is not None and as_json != terminal.STANDARD_OUTPUT:
-        check_writable(as_json, f"--json {as_json}", error=StorageError)
     names = announce_claims(claims, as_json)
     if not names:
         raise InputError("name a claim: FILE.py, FILE.py:NAME or a claim of the catalogue.")
     loaded = load_named_claims(names)
-    is_quiet = quiet or as_json == terminal.STANDARD_OUTPUT
+    is_quiet = quiet or as_json
     if replay is not None:
         _replay_and_fail_if_confirmed(loaded, replay, is_quiet)
         return
@@ -67,8 +65,8 @@ def falsify(
     ):
         reports = search_claims(engine, loaded, limits | sets, steps.advance)
     reports = [_save_script_and_return_report(report, names[0], script) for report in reports]
-    if as_json is not None:
-        terminal.write_json({"claims": [report.as_json() for report in reports]}, as_json)
+    if as_json:
+        terminal.print_json({"claims": [report.as_json() for report in reports]})
     for line in (line for report in reports for line in report.lines() if not is_quiet):
         print(escape_hidden(line))
     terminal.exit_if(any(reports))

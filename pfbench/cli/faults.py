@@ -39,7 +39,7 @@ def faults(
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
     table: Path | None = options.TABLE,
-    as_json: Path | None = options.JSON_FILE,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Report which faults each claim catches.
 

@@ -42,9 +42,6 @@ _NOTEBOOK = "JPY_PARENT_PID"
 SCHEMA = 2
 """Schema version of all printed JSON."""
 
-STANDARD_OUTPUT = Path("-")
-"""Value of a file option for the standard output."""
-
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as in shells."""
 
@@ -145,15 +142,6 @@ def exit_if_failed(outcomes: "Iterable[PlanOutcome]", remark: str = "") -> None:
 def print_json(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
     """Print one record or several as JSON, with null for numbers that are not finite."""
     print(json.dumps(_add_schema(value), indent=2, allow_nan=False))
-
-
-def write_json(value: Mapping[str, Any], target: Path) -> None:
-    """Write a record as JSON to a file, or to the standard output if `target` is ``-``."""
-    if target == STANDARD_OUTPUT:
-        print_json(value)
-    else:
-        text = json.dumps(_add_schema(value), indent=2, ensure_ascii=False, allow_nan=False)
-        write_text(text + "\n", target)
 
 
 def write_text(text: str, target: Path) -> None:

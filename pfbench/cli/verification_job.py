@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from pfbench.base.errors import StorageError
+from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
@@ -28,15 +28,10 @@ class VerificationJob:
     seeds: range
     engine: "Engine"
     folder: Path
-    target: Path | None = None
+    is_quiet: bool = False
     table: Path | None = None
     case_seed: int = 0
     task_count: int = 0
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether JSON goes to the standard output, so that nothing else is printed."""
-        return self.target == terminal.STANDARD_OUTPUT
 
     @contextmanager
     def progress_of_checks(self, title: str, total: int | None) -> Iterator[StepProgress]:
@@ -73,12 +68,12 @@ class VerificationJob:
     def write(
         self, content: Mapping[str, Any], make_markdown: Callable[[str], str] | None = None
     ) -> None:
-        """Write the results to the JSON file and the Markdown file, if requested.
+        """Print the results as JSON and write the Markdown file, if requested.
 
         `make_markdown` is called with the current command line.
         """
-        if self.target is not None:
-            terminal.write_json(content, self.target)
+        if self.is_quiet:
+            terminal.print_json(content)
         if self.table is not None and make_markdown is not None:
             terminal.write_text(make_markdown(terminal.current_command_line()), self.table)
 
@@ -91,7 +86,7 @@ class VerificationJob:
 @contextmanager
 def open_job(
     claims: Sequence[str] | None,
-    json_path: Path | None,
+    is_quiet: bool,
     markdown_path: Path | None,
     *,
     full: bool = False,
@@ -105,17 +100,16 @@ def open_job(
     The engine is closed at the end. An error of the store is reported as one sentence.
     """
     options.check_engine_options(jobs, scheduler)
-    names = announce_claims(claims, json_path)
-    for name, path in (("--json", json_path), ("--table", markdown_path)):
-        if path is not None and path != terminal.STANDARD_OUTPUT:
-            check_writable(path, f"{name} {path}", error=StorageError)
+    names = announce_claims(claims, is_quiet)
+    if markdown_path is not None:
+        check_writable(markdown_path, f"--table {markdown_path}", error=StorageError)
     folder, seeds = store or options.default_store_folder(), range(seed, seed + 1)
     with (
         closing(options.make_engine(jobs, scheduler)) as engine,
         terminal.exit_on_interrupt("check", folder),
     ):
         effort = "full" if full else "quick"
-        work = VerificationJob(names, effort, seeds, engine, folder, json_path, markdown_path)
+        work = VerificationJob(names, effort, seeds, engine, folder, is_quiet, markdown_path)
         try:
             yield work
         except StorageError as error:
@@ -124,13 +118,20 @@ def open_job(
             terminal.exit_with_error(str(error))
 
 
-def announce_claims(claims: Sequence[str] | None, json_path: Path | None) -> list[str]:
+def announce_claims(claims: Sequence[str] | None, is_quiet: bool) -> list[str]:
     """Return the names of the claims; print the user-defined ones, as their code is imported.
 
-    Nothing is printed if JSON goes to the standard output.
+    Nothing is printed if `is_quiet`.
+
+    Raises
+    ------
+    InputError
+        If a name is that of a JSON file: `--json` takes none.
     """
     names = list(claims or ())
-    for name in dict.fromkeys(filter(is_user_defined, names)):
-        if json_path != terminal.STANDARD_OUTPUT:
+    for name in dict.fromkeys(names):
+        if name == "-" or name.endswith(".json"):
+            raise InputError(f"--json takes no file: leave out {name}, and append > FILE.json.")
+        if is_user_defined(name) and not is_quiet:
             terminal.print_note(f"importing {name}")
     return names

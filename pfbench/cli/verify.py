@@ -43,7 +43,7 @@ def verify(
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
     table: Path | None = option("FILE.md", "Write the verdicts as Markdown."),
-    as_json: Path | None = options.JSON_FILE,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Verify claims, and print the verdicts with their evidence.
 

@@ -71,11 +71,11 @@ def conforms():
 
 @pytest.fixture
 def written(pfbench, conforms):
-    """Run a command with --json FILE; return its outcome, and what the file holds."""
+    """Run a command, then with --json; return the first outcome, and what is printed as JSON."""
 
     def run(*arguments, status=0, schema="verify.json"):
-        outcome = pfbench(*arguments, "--json", "out.json")
+        outcome = pfbench(*arguments)
         assert outcome.status == status, outcome.err
-        return outcome, conforms(json.loads(Path("out.json").read_text()), schema)
+        return outcome, conforms(pfbench(*arguments, "--json").json, schema)
 
     return run

@@ -63,7 +63,7 @@ def test_the_commands_that_are_named_work(pfbench, folder, kind):
         assert pfbench_ == "pfbench"
         if verb in LONG and "--dry-run" not in arguments:
             continue
-        outcome = pfbench(verb, *arguments, "--json", *["-"] * (verb == "units"))
+        outcome = pfbench(verb, *arguments, "--json")
         assert outcome.status == 0, outcome.err
         if verb == "solve":
             assert outcome.json["status"] == "finished"

@@ -180,7 +180,7 @@ ON = ("-p", "quadratic[source=synthetic,rows=40,columns=4,set=l2]")
 def test_a_function_is_checked_and_verified(pfbench, name):
     method = f"plain_methods:{name}"
     assert pfbench("check", method, "--json").json["passed"]
-    found = pfbench("verify", "jaggi2013-thm1", "--algorithm", method, "--jobs", 0, "--json", "-")
+    found = pfbench("verify", "jaggi2013-thm1", "--algorithm", method, "--jobs", 0, "--json")
     assert [one["verdict"] for one in found.json["results"]] == ["within-10"]
 
 

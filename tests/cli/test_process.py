@@ -71,7 +71,7 @@ def test_what_ones_own_code_prints_is_not_among_the_json(finish, pfbench):
     text = (Path(__file__).parents[1] / "claims" / "own_theorem.py").read_text()
     loud = text.replace("g = ask.gradient(x)\n", "g = ask.gradient(x); print('in a run')\n")
     Path("mine.py").write_text(loud + "\nprint('at import')\n")
-    verify = ("verify", "mine.py:COUNT", "--json", "-", "--jobs")
+    verify = ("verify", "mine.py:COUNT", "--json", "--jobs")
     given = ("-p", "quadratic[set=none]", "-a", "mine.py:Descent[iterations=2,step=0.1]")
     outcomes = [Outcome(*finish(*verify, "1"))]
     for arguments in (("solve", *given, "--json"), (*verify, "0", "--store", "other")):

@@ -78,12 +78,12 @@ def test_where_a_method_of_somebody_is_looked_at_is_drawn_and_said(pfbench, own,
 
     changed = {**CLAIMS, COUNT: replace(CLAIMS[COUNT], check=seen, needs_seed=True)}
     monkeypatch.setattr(catalogue, "CLAIMS", changed)
-    arguments = ("verify", COUNT, "--algorithm", "own_methods:MySpider", "--jobs", 0, "--json", "o")
+    arguments = ("verify", COUNT, "--algorithm", "own_methods:MySpider", "--jobs", 0)
     said = [re.search(r"--case-seed (\d+)", pfbench(*arguments).err)[1] for _ in range(2)]
     assert said[0] != said[1]
     for given in ("7", "0"):
         outcome = pfbench(*arguments, "--case-seed", given)
-        (row,) = json.loads((own / "o").read_text())["results"]
+        (row,) = pfbench(*arguments, "--case-seed", given, "--json").json["results"]
         command = f"pfbench verify {COUNT} --algorithm own_methods:MySpider --seed 0"
         assert row["reason"] == f"{command} --case-seed {given}."
         assert ("--case-seed" in outcome.err) == (given == "7")
@@ -188,7 +188,7 @@ def test_claimed_exponents_stand_beside_measured_ones(written):
 def test_worst_cases_are_verdicts(pfbench, conforms):
     for package in ("PEPit", "cvxpy", "clarabel"):
         pytest.importorskip(package, reason=f"{package} is missing: {estimation.EXTRA}")
-    arguments = ("worst-case", "prox-gd", "--jobs", 0, "--json", "-")
+    arguments = ("worst-case", "prox-gd", "--jobs", 0, "--json")
     first, second = (pfbench(*arguments) for _ in range(2))
     assert first.status == 0
     (row,) = conforms(first.json, "verify.json")["results"]
@@ -215,17 +215,18 @@ def test_the_lost_are_told_from_what_is_no_longer_shown(monkeypatch, tmp_path, c
     ]
     monkeypatch.setattr(session.Session, "examine", lambda self, errata: found)
     monkeypatch.setattr(session.Session, "verify", lambda self, *given: session.Verification())
-    work = command.VerificationJob(
-        [], "quick", range(1), SingleProcessEngine(), tmp_path, tmp_path / "out.json"
-    )
+    work = command.VerificationJob([], "quick", range(1), SingleProcessEngine(), tmp_path)
     with pytest.raises(typer.Exit):
         command._verify_claims(work, None, include_held_bounds=False)
     told = capsys.readouterr()
+    work.is_quiet = True
+    with pytest.raises(typer.Exit):
+        command._verify_claims(work, None, include_held_bounds=False)
     words = " ".join(told.err.split())
     assert f"erratum {names[1]} could not be examined: timeout: {reason}." in words
     assert f"erratum {names[2]} is not reproduced by its evidence." in words
     assert [told.out.count(word) for word in ("NOT EXAMINED", "NOT SHOWN")] == [1, 1]
-    content = conforms(json.loads((tmp_path / "out.json").read_text()), "verify.json")
+    content = conforms(json.loads(capsys.readouterr().out), "verify.json")
     assert content["findings"][1]["evidence"] == {"shown": False, "lost": f"timeout: {reason}"}
 
 
@@ -250,10 +251,12 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder):
     pytest.importorskip("PEPit")
     shutil.copy(Path(own_worst.__file__), folder / "own_down.py")
     method = "own_down.py:Down"
-    found = pfbench("worst-case", method, "--json", "own_down.json")
+    found = pfbench("worst-case", method)
     assert found.status == 0
     assert "the largest over functions with n=1, L=1.0, convex=False, delta=0.5" in found.out
-    content = conforms(json.loads((folder / "own_down.json").read_text()), "worst-case.json")
+    printed = pfbench("worst-case", method, "--json")
+    (folder / "own_down.json").write_text(printed.out)
+    content = conforms(printed.json, "worst-case.json")
     assert [one["steps"] for one in content["worst_cases"]] == [1, 2, 3, 4]
     worst = content["worst_cases"][2]["worst_case"]
     place = "pfbench.verification.worst_case.worst_function:WorstFunction"

@@ -53,7 +53,7 @@ def test_a_verdict_is_kept_until_the_file_is_edited(pfbench, own):
 
 @pytest.mark.parametrize("name", ["mine.py:COUNT", "mine:COUNT"])
 def test_one_claim_is_named(pfbench, name):
-    content = pfbench("verify", name, "--jobs", 0, "--json", "-").json
+    content = pfbench("verify", name, "--jobs", 0, "--json").json
     assert verdicts(content) == {"descent-count": "holds"}
     assert content["findings"] == []
 
@@ -71,7 +71,7 @@ def test_they_are_listed_and_explained_like_ours(pfbench):
 
 
 def test_planted_and_generated_faults_of_their_method(pfbench, conforms):
-    arguments = ("--max-faults", 6, "--jobs", 0, "--json", "-")
+    arguments = ("--max-faults", 6, "--jobs", 0, "--json")
     content = conforms(pfbench("faults", "mine.py", *arguments).json, "verify.json")
     (planted,) = content["mutants"]
     assert planted["caught_by"] == planted["expected_claims"] == ["descent-count"]
@@ -105,7 +105,7 @@ def claim(**given):
 )
 def test_what_is_wrong_is_said_in_one_sentence(pfbench, own, text, name, words):
     (own / "bad.py").write_text(HEAD + text + "\n")
-    refusal = pfbench("verify", name, "--jobs", 0, "--json", "-").refusal
+    refusal = pfbench("verify", name, "--jobs", 0, "--json").refusal
     assert words in refusal
 
 
@@ -120,7 +120,9 @@ def test_a_claim_that_cannot_be_tested_hinders_no_other(written, own):
     outcome, content = written("verify", "mine.py", "--jobs", 0, status=1)
     assert verdicts(content) == HELD | dict.fromkeys(("bare", "late"), "inconclusive")
     said = {row["claim"]: row["reason"] for row in content["results"]}
-    assert said["bare"] == "the claim has no instance to test: state `instances`."
+    assert said["bare"] == (
+        "the claim has no instance to test: state `instances`, or search by `pfbench falsify`."
+    )
     assert "is inf: it must be positive and finite" in said["late"]
     assert f"bare: {said['bare']}" in outcome.out
 
@@ -175,8 +177,6 @@ def test_other_instances_are_offered_where_a_bound_holds_with_room(pfbench, own)
         "far from their bound: descent-mean; --harder-instances"
         in pfbench("verify", "mine.py:MEAN").out
     )
-    content = pfbench(
-        "verify", "mine.py:MEAN", "--harder-instances", "--jobs", 0, "--json", "-"
-    ).json
+    content = pfbench("verify", "mine.py:MEAN", "--harder-instances", "--jobs", 0, "--json").json
     assert verdicts(content) == {"descent-mean": "holds"}
     assert content["harder_instances"][0]["claim"] == "descent-mean"

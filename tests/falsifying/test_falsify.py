@@ -478,15 +478,17 @@ def test_the_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     runner, common = CliRunner(), ["--seconds", "4", "--jobs", "0"]
     arguments = ["falsify", f"{EDGES}:HALF", *common, "--script", "."]
-    done = runner.invoke(app, [*arguments, "--json", "found.json"], prog_name="pfbench")
+    done = runner.invoke(app, [*arguments, "--json"], prog_name="pfbench")
     assert done.exit_code == 1, done.output
-    assert "half: violated" in done.output
-    content = json.loads(Path("found.json").read_text())
+    Path("found.json").write_text(done.stdout)
+    content = json.loads(done.stdout)
     jsonschema.validate(content, json.loads(SCHEMA.read_text()))
     assert Path("half-counterexample.py").is_file()
     replayed = runner.invoke(app, ["falsify", f"{EDGES}:HALF", "--replay", "found.json"])
     assert replayed.exit_code == 1
     assert "half: confirmed" in replayed.output
+    renamed = runner.invoke(app, [*arguments, "--json", "found.json"], prog_name="pfbench")
+    assert "leave out found.json, and append > FILE.json" in renamed.output
     kept = runner.invoke(app, ["falsify", f"{EDGES}:ATTAINED", *common])
     assert kept.exit_code == 0, kept.output
     assert "This is not a proof." in kept.output
@@ -500,11 +502,11 @@ def test_verify_names_the_worst_ratio_and_violates_where_assumptions_are_stated(
     monkeypatch.chdir(tmp_path)
     files = [str(FOLDER / name) for name in ("verified.py", "unconstrained.py")]
     arguments = ["verify", *files, "--jobs", "0", "--store", "store"]
-    arguments += ["--json", "out.json", "--table", "out.md"]
-    done = CliRunner().invoke(app, arguments, prog_name="pfbench")
+    done = CliRunner().invoke(app, [*arguments, "--table", "out.md"], prog_name="pfbench")
     assert done.exit_code == 1, done.output
     assert "cyclic-unstated: worst ratio found" in " ".join(done.output.split())
-    rows = {row["claim"]: row for row in json.loads(Path("out.json").read_text())["results"]}
+    printed = CliRunner().invoke(app, [*arguments, "--json"], prog_name="pfbench").stdout
+    rows = {row["claim"]: row for row in json.loads(printed)["results"]}
     assert rows["cyclic-stated"]["verdict"] == "violated"
     assert "searched instance" in rows["cyclic-stated"]["reason"]
     assert rows["cyclic-unstated"]["verdict"] == "within-10"

@@ -131,12 +131,11 @@ def runs_of(folder: Path, algorithms: str) -> dict[str, Any]:
 def verdicts_of(folder: Path, effort: str) -> dict[str, Any]:
     """Return the rows and findings of ``pfbench verify`` in a checkout, by name."""
     with tempfile.TemporaryDirectory() as store:
-        target = Path(store) / "verdicts.json"
-        where = ["--store", store, "--json", str(target)]
+        where = ["--store", store, "--json"]
         done = in_checkout(folder, "-m", "pfbench", "verify", f"--{effort}", *where)
-        if not target.exists():
+        if not done.stdout:
             sys.exit(f"{folder} cannot be verified:\n{done.stderr}")
-        return by_name(json.loads(target.read_text(encoding="utf-8")))
+        return by_name(json.loads(done.stdout))
 
 
 def by_name(made: dict[str, Any]) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class WorstFunction(FiniteSum):
     Parameters
     ----------
     file
-        File written by `pfbench worst-case --json FILE`.
+        File written by `pfbench worst-case FILE.py:NAME --json`.
     steps
         Number of steps of the worst case in the file.
     """
@@ -217,5 +217,5 @@ def _read_worst_function(file: str, steps: int) -> Mapping[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
         raise InputError(
             f"{file} has no worst function for {steps} steps: write it by pfbench "
-            "worst-case FILE.py:NAME --json FILE."
+            "worst-case FILE.py:NAME --json > FILE."
         ) from error
