@@ -240,7 +240,6 @@ def from_loader(
     if not (isinstance(augment, bool) or callable(augment)):
         raise InputError(f"augment={brief_repr(augment)} must be True or a function (input, seed).")
     dataset, collate = _dataset_and_collate_function(torch, data, replacement)
-    _check_layers(torch, module, allows_dropout=bool(augment))
     repeats = check_integer("seeds", seeds, minimum=1) if augment else 1
     count = len(dataset) * repeats
 
@@ -329,21 +328,3 @@ def _dataset_and_collate_function(
             "replacement=True if you want independent draws."
         )
     return dataset, collate
-
-
-def _check_layers(torch: Any, module: Any, *, allows_dropout: bool) -> None:
-    """Raise if batch normalisation uses batch statistics, or dropout is active but not allowed."""
-    layers = torch.nn.modules
-    for layer in module.modules():
-        if isinstance(layer, layers.batchnorm._BatchNorm) and (
-            layer.training or layer.running_mean is None
-        ):
-            raise InputError(
-                "the loss of an input depends on the other inputs through the batch normalisation: "
-                "call module.eval() if the layer has running moments, else replace it by GroupNorm."
-            )
-        if isinstance(layer, layers.dropout._DropoutNd) and layer.training and not allows_dropout:
-            raise InputError(
-                "the module has dropout in training mode: call module.eval(), or give "
-                "augment=True, which makes the dropout mask depend on the sample alone."
-            )

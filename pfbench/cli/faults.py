@@ -85,7 +85,6 @@ def _report_caught_catalogue_faults(
     work.print(
         make_table(("mutant", "planted fault [caught by]"), map(_mutant_row, outcomes)),
         f"{number} of {len(outcomes)} planted faults caught",
-        max_width=terminal.READABLE,
     )
     _report_study(work, {"mutants": mutants}, studied, sample)
     if number < 0.9 * len(outcomes):

@@ -203,21 +203,9 @@ Line = tuple[str, Cell]
 """Pair of a name and a text."""
 
 
-NARROW = 80
-"""Width in columns of a terminal below which tables have fewer columns."""
-
-READABLE = 100
-"""Width in columns of running text; longer lines are folded."""
-
-
-def print_parts(*parts: RenderableType | None, max_width: int | None = None) -> None:
-    """Print texts and tables to the standard output; parts that are None are left out.
-
-    Lines have at most `max_width` characters if it is given.
-    """
+def print_parts(*parts: RenderableType | None) -> None:
+    """Print texts and tables to the standard output; parts that are None are left out."""
     target = console()
-    if max_width is not None:
-        target.width = min(target.width, max_width)
     escape_texts = [
         escape_hidden(part, "\n") if isinstance(part, str) else part
         for part in parts

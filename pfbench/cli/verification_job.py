@@ -77,10 +77,10 @@ class VerificationJob:
         if self.table is not None and make_markdown is not None:
             terminal.write_text(make_markdown(terminal.current_command_line()), self.table)
 
-    def print(self, *parts: RenderableType | None, max_width: int | None = None) -> None:
+    def print(self, *parts: RenderableType | None) -> None:
         """Print texts and tables, unless JSON goes to the standard output."""
         if not self.is_quiet:
-            terminal.print_parts(*parts, max_width=max_width)
+            terminal.print_parts(*parts)
 
 
 @contextmanager

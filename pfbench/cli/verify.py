@@ -171,11 +171,10 @@ def report_results_and_exit_if_unexpected(
     title = "comparisons whose winner depends on the criterion"
     work.print(
         _render_verdicts(done),
-        _render_harder_instances(instances, done.rows),
+        *(instance.format() for instance in instances),
         section_with_title("findings", _render_findings(findings)) if findings else None,
         section_with_title(title, _render_decisions_by_criterion()) if rates else None,
         format_summary(done.summary),
-        max_width=terminal.READABLE,
     )
     for text in sentences_on_unreproduced_errata(findings):
         terminal.print_error(text)
@@ -206,16 +205,13 @@ def _render_verdicts(done: "Verification") -> RenderableType:
     from pfbench.verification.summaries import describe_worst_ratio, summarise_main_numbers
 
     rows: list[tuple[str | Text, ...]] = []
-    is_narrow = terminal.console().width < terminal.NARROW
     reasons, searched = list[str](), list[str]()
     for row in done.rows:
         verdict = Text(row.verdict, row.verdict.terminal_style)
         numbers = summarise_main_numbers(row.measured) or format_plural(row.repetitions, "run")
         sizes, time = sizes_in_words(row.measured), format_duration(row.seconds)
         name = row.claim.name.partition("[")[0]  # without the case, which the reason names
-        lines = [numbers, f"[{sizes}]"] if sizes else [numbers]
-        both = [terminal.multiline_cell(*lines)] if is_narrow else [numbers, sizes]
-        rows.append((name, verdict, *both, time))
+        rows.append((name, verdict, numbers, sizes, time))
         phrases = WORDS, NO_EVIDENCE, LEFT_OUT, NOT_COMPARED
         is_telling = any(words in row.reason for words in phrases)
         if is_telling or not row.verdict.keeps_bound:
@@ -223,8 +219,7 @@ def _render_verdicts(done: "Verification") -> RenderableType:
             reasons.append(f"{name}: {row.reason}{needed}")
         if text := describe_worst_ratio(row.measured):
             searched.append(f"{row.claim.name}: worst ratio found {text}; not a proof.")
-    columns = ["measured [tested on]"] if is_narrow else ["measured", "tested on"]
-    table = make_table(("claim", "verdict", *columns, "time"), rows)
+    table = make_table(("claim", "verdict", "measured", "tested on", "time"), rows)
     sentences = [*reasons, *searched]
     return Group(table, *([terminal.multiline_cell(*sentences)] if sentences else []))
 
@@ -343,26 +338,3 @@ def _search_harder_instances(
             name = claims[result.index].name
             terminal.print_error(f"{name}: no harder instance: {result.status}: {result.reason}.")
     return [instances[index] for index in sorted(instances)]
-
-
-def _render_harder_instances(
-    instances: "Sequence[HardestInstance]", rows: "Sequence[Verdict]"
-) -> RenderableType | None:
-    """Return the part of the report on harder instances; None if there is nothing to print.
-
-    It also names user-defined bounds that hold and for which no harder instance was searched.
-    """
-    from pfbench.claims.harder_instances import bounds_quantity_other_than_calls
-
-    searched = {instance.claim for instance in instances}
-    loose = [
-        row.claim.name
-        for row in rows
-        if row.claim.user_source and row.verdict == VerdictName.HOLDS
-        if row.claim.name not in searched and bounds_quantity_other_than_calls(row.claim)
-    ]
-    lines = [instance.format() for instance in instances]
-    if loose:
-        hint = "--harder-instances tries harder ones"
-        lines.append(f"far from their bound: {', '.join(loose)}; {hint}")
-    return terminal.multiline_cell(*lines) if lines else None

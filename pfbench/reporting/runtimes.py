@@ -23,6 +23,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import unknown_name_error
 from pfbench.reporting.seed_curves import Array, SeedTraces
 from pfbench.runs.loop.run import Stop
+from pfbench.runs.planning.published import parse_unit_costs
 
 # --- costs ----------------------------------------------------------------------------------------
 
@@ -68,18 +69,9 @@ class Cost:
         Raises
         ------
         InputError
-            If the text does not have that form, or its weights are invalid.
+            If the text does not have that form, or a weight is not above 0.
         """
-        weights = {}
-        for part in text.split(","):
-            name, _, number = (piece.strip() for piece in part.partition("="))
-            try:
-                weights[name] = float(number)
-            except ValueError:
-                raise InputError(
-                    f"cannot read the price {text!r}: write COUNT=NUMBER, as in sfo=1,lo=20."
-                ) from None
-        return cls.from_weights(weights)
+        return cls.from_weights(parse_unit_costs("the price", text, KNOWN_COSTS))
 
     def __str__(self) -> str:
         return " + ".join(_format_term(name, weight) for name, weight in self.weights)

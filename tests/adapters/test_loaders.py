@@ -154,12 +154,15 @@ def iterable(torch):
         (lambda torch: {"data": torch.zeros(5, 3)}, r"must be a pair \(input, target\)"),
         (lambda torch: {"data": [(1, 2), (3,)]}, "the data set, the module or the loss raised"),
         (lambda torch: {"replacement": False}, "replacement=False must be True"),
-        (lambda torch: {"layers": [torch.nn.BatchNorm1d(3)]}, "batch normalisation: call module"),
+        (
+            lambda torch: {"layers": [torch.nn.BatchNorm1d(3)]},
+            "Expected more than 1 value per channel",
+        ),
         (
             lambda torch: {"layers": [torch.nn.BatchNorm1d(3, track_running_stats=False).eval()]},
-            "batch normalisation: call module",
+            "Expected more than 1 value per channel",
         ),
-        (lambda torch: {"layers": [torch.nn.Dropout()]}, "dropout in training mode: call module"),
+        (lambda torch: {"layers": [torch.nn.Dropout()]}, "random, .*: give augment=True"),
         (
             lambda torch: {"data": Jittered(lambda: torch.rand(3).numpy())},
             "random, .*: give augment=True",

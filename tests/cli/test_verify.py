@@ -57,8 +57,6 @@ def test_a_second_call_makes_nothing_and_prints_the_same(pfbench, folder, monkey
     assert list(map(len, stored)) == [2, 1]
     listed = pfbench("store", "list", "--kind", "verdict", "--json").json
     assert sorted(row["claim"] for row in listed) == sorted((COUNT, MEAN))
-    monkeypatch.setenv("COLUMNS", "60")
-    assert "measured [tested on]" in pfbench("verify", COUNT, "--jobs", 0).out.splitlines()[0]
 
 
 WRONG_LATE = """

@@ -1,7 +1,7 @@
 """Published rankings of algorithms, and the cost units of their papers, as a spec states them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any
@@ -134,8 +134,12 @@ class CostUnit:
         return columns.pop() if len(columns) == 1 else ""
 
 
-def parse_unit_costs(location: str, weights: str) -> dict[str, float]:
+def parse_unit_costs(
+    location: str, weights: str, names: Collection[str] = CHARGED
+) -> dict[str, float]:
     """Return the cost of a call of each oracle kind, from a text such as ``sfo=0.5,fo=1000``.
+
+    `names` has the quantities that may have a cost.
 
     Raises
     ------
@@ -145,8 +149,8 @@ def parse_unit_costs(location: str, weights: str) -> dict[str, float]:
     reals: dict[str, float] = {}
     for part in weights.split(","):
         name, _, number = (piece.strip() for piece in part.partition("="))
-        if name not in CHARGED:
-            raise unknown_name_error(f"count in {location}", name, CHARGED)
+        if name not in names:
+            raise unknown_name_error(f"count in {location}", name, names)
         if name in reals:
             raise InputError(f"{location}: {name} is given twice: give it once.")
         try:
