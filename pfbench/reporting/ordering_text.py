@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.significance import seed_warning as too_few
 from pfbench.reporting.tables import Table, TableRow
 from pfbench.reporting.tested_orderings import (
@@ -24,7 +23,7 @@ from pfbench.reporting.wording import (
     name_within_sentence,
     pluralize,
 )
-from pfbench.runs.planning.published import CostUnit, PublishedOrdering
+from pfbench.runs.planning.published import PublishedOrdering
 from pfbench.runs.planning.study import Study
 
 PAPER_MARK = " (the paper's)"
@@ -153,7 +152,8 @@ def ordering_setup_sentences(study: Study) -> list[str]:
         source = ", ".join(filter(None, (unit.location, quotation)))
         source = f" ({source})" if source else ""
         name = name_within_sentence(unit.name)
-        sentences.append(f"{begin} {name}{source}: {_describe_call_costs(study, unit)}.")
+        others = [f"{weights} for {label}" for label, weights in unit.exceptions.items()]
+        sentences.append(f"{begin} {name}{source}: {'; '.join([unit.weights, *others])}.")
     forms = [
         f"{name} is run in {pluralize(len(labels), 'form')} ({join_items(labels)}); an order must "
         "hold for the best form, and flips only against all forms."
@@ -172,26 +172,6 @@ def table_heading(results: Sequence[OrderingResult]) -> str:
     """Return the table's heading: "published orders" if all orders are published, else "orders"."""
     published = all(result.ordering.is_published for result in results)
     return "published orders" if published else "orders"
-
-
-def _describe_call_costs(study: Study, unit: CostUnit) -> str:
-    """Describe the cost of each algorithm's oracle calls in a unit of cost.
-
-    The text lists several costs if the cost depends on the setting.
-    """
-    report = dict[str, list[str]]()
-    for setting in study.settings:
-        owner = dict[str, list[str]]()
-        for label in sorted(study.labels, key=unit.exceptions.__contains__):
-            price = Cost.from_weights(study.unit_costs(unit, label, setting.values))
-            owner.setdefault(str(price), []).append(label)
-        usual, *rest = owner
-        of_others = [f"{price} for {join_items(owner[price])}" for price in rest]
-        report.setdefault("; ".join([usual, *of_others]), []).append(setting.title)
-    return "; ".join(
-        f"{text} at {join_items(titles)}" if len(report) > 1 else text
-        for text, titles in report.items()
-    )
 
 
 def _describe_ordering(ordering: PublishedOrdering, study: Study) -> str:

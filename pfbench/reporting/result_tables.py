@@ -23,7 +23,7 @@ from pfbench.reporting.runtimes import PRODUCTS, Cost
 from pfbench.reporting.seed_curves import FinalSummary
 from pfbench.reporting.significance import seed_warning
 from pfbench.reporting.tables import Table, TableRow
-from pfbench.reporting.wording import AXES, NOTES, format_calls, name_within_sentence
+from pfbench.reporting.wording import AXES, NOTES, name_within_sentence
 
 CSV_HEAD = "problem,setting,algorithm,price,measure,target,expected,low,high,hits,runs,standing"
 
@@ -109,27 +109,13 @@ def _table_note(comparison: Comparison, include_last_values: bool) -> str:
     if comparison.targets:
         parts.append(NOTES["expected_calls"].format(calls=comparison.price.description))
     if include_last_values:
-        equal = "; those that reach the hardest target count as equal" if comparison.targets else ""
-        budget = _describe_budget(comparison)
-        parts.append(NOTES["last_values"].format(budget=f"{budget}{equal}"))
+        parts.append(NOTES["last_values"])
     parts += [ranking_basis_sentence(comparison.results, comparison.price), NOTES["bold"]]
     columns = len(comparison.targets) + len(comparison.measures)
     pairs = columns * sum(len(panel.algorithms) - 1 for panel in comparison.panels)
     seeds = len(comparison.results.study.seeds)
     parts.append(seed_warning(seeds, pairs, "tell no two methods apart in a table of"))
     return " ".join(filter(None, parts))
-
-
-def _describe_budget(comparison: Comparison) -> str:
-    budgets = {
-        ", ".join(f"{format_calls(limit)} {kind.upper()}" for kind, limit in panel.limits.items())
-        for panel in comparison.results.panels
-    }
-    if budgets == {""}:
-        return "at the end of each run, as no budget is stated"
-    if len(budgets) > 1:
-        return "within the budget that all runs of a panel have"
-    return f"within {budgets.pop()}"
 
 
 def _summarise_last_value(algorithm: ScoredAlgorithm, measure: str) -> FinalSummary:

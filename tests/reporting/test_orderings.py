@@ -217,7 +217,7 @@ def test_an_order_is_judged_in_the_unit_of_the_paper_first():
     assert row.cells[2].startswith("slow 24.4, fast 835, ")
     (judging,) = ordering_text.ordering_setup_sentences(found.study)
     assert judging == (
-        "The paper counts in passes (section 2, “a pass is a pass”): 0.1 SFO; 10 SFO for fast."
+        "The paper counts in passes (section 2, “a pass is a pass”): sfo=0.1; sfo=10 for fast."
     )
     assert [one["unit_of_paper"] for one in ordering_text.as_json(several)] == [True, False, False]
 
