@@ -108,19 +108,15 @@ def _show_data_set_results(results: "Sequence[DataSetStatus]", *, as_json: bool)
         names = {"method": "verified_by", "size": "bytes"}
         terminal.print_json([terminal.dataclass_as_dict(status, **names) for status in results])
         return
-    sizes = [None if status.size is None else format_bytes(status.size) for status in results]
     rows = [
-        (s.name, _describe_status(s), length, s.summary)
-        for s, length in zip(results, sizes, strict=True)
-    ]
-    if rows:
-        terminal.print_parts(
-            make_table(("name", "state", "size", "what it is"), rows, right=("size",))
+        (
+            status.name,
+            status.state,
+            "yes" if status.verified else "no",
+            "" if status.size is None else format_bytes(status.size),
+            status.summary,
         )
-
-
-def _describe_status(status: "DataSetStatus") -> str:
-    if status.state == "absent":
-        return "absent"
-    state = status.state if status.digest is None else "sound"
-    return state if status.verified else f"{state} (unverified)"
+        for status in results
+    ]
+    heads = ("name", "state", "verified", "size", "what it is")
+    terminal.print_parts(make_table(heads, rows, right=("size",)) if rows else None)

@@ -2,7 +2,6 @@
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -113,7 +112,7 @@ def solve(
         if repeat is None:
             _show_run(runs[0], guarantee)
         else:
-            _show_medians_over_seeds(runs, guarantee)
+            _show_runs(runs, guarantee)
     if trace is not None:
         _write_trace(runs, trace, with_seed=repeat is not None)
     # The user interrupts one that is killed.
@@ -141,9 +140,6 @@ def _make_runs(
         with StepProgress(title, resolved_run.iteration_count, "iterations", quiet=quiet) as steps:
             run = _make_run(resolved_run, replace(plan, seed=seed), steps)
         runs.append(run)
-        if len(seeds) > 1 and not quiet and not terminal.console(error=True).is_terminal:
-            took = f"{format_plural(run.iterations, 'iteration')}, {format_duration(run.seconds)}"
-            terminal.print_note(f"{title}: {run.status}, {took}")
         if run.status == Status.KILLED:
             break
     return runs
@@ -281,29 +277,27 @@ def _show_run(run: "Run", extra_lines: Sequence[Line]) -> None:
         _report_failure(run)
 
 
-def _show_medians_over_seeds(runs: "Sequence[Run]", extra_lines: Sequence[Line]) -> None:
-    """Print medians and ranges over several runs that differ only in their seed."""
+def _show_runs(runs: "Sequence[Run]", extra_lines: Sequence[Line]) -> None:
+    """Print a row for each of several runs that differ only in their seed."""
     from pfbench.runs.loop.run import NO_RESULT
 
-    first, counts = runs[0], [_nonzero_counts(run) for run in runs]
-    statuses = Counter(run.status for run in runs)
-    spread: dict[str, list[float | None]] = {"iterations": [run.iterations for run in runs]}
-    for name in first.counts.as_dict():
-        if any(name in count for count in counts):
-            spread[name] = [count.get(name, 0) for count in counts]
-    spread["seconds"] = [run.seconds for run in runs]
+    counted = dict.fromkeys(name for run in runs for name in _nonzero_counts(run))
     answered = [run for run in runs if run.status not in NO_RESULT]
-    for name in _list_displayed_measures(answered):  # what is measured of a failed run is no result
-        spread[name] = [run.final.get(name) for run in answered]
-    names = "name", "median", "least", "largest"
-    rows = [(name, *_format_median_and_range(values)) for name, values in spread.items()]
-    seeds = "seeds", f"{first.seed} to {runs[-1].seed}"
-    ended = "status", ", ".join(f"{count} {status}" for status, count in statuses.items())
-    failed = f", {len(runs) - len(answered)} failed" if len(answered) < len(runs) else ""
-    title = f"{format_plural(len(runs), 'run')}{failed}, measures at the output"
+    measured = _list_displayed_measures(answered)  # of a failed run they are no result
+    rows = [
+        [
+            *(str(run.seed), run.status, f"{run.iterations:,}"),
+            *(f"{getattr(run.counts, name):,}" for name in counted),
+            format_duration(run.seconds),
+            *(format_number(run.final[name]) if run in answered else "" for name in measured),
+        ]
+        for run in runs
+    ]
+    names = ["seed", "status", "iterations", *counted, "time", *measured]
+    title = f"{format_plural(len(runs), 'run')}, measures at the output"
     terminal.print_parts(
-        field_table([*_seed_independent_facts(first), seeds, ended, *extra_lines]),
-        section_with_title(title, make_table(names, rows, right=names[1:])),
+        field_table([*_seed_independent_facts(runs[0]), *extra_lines]),
+        section_with_title(title, terminal.split_wide_table(names, rows, right=names[2:])),
     )
     for run in runs:
         if run.status in terminal.FAILURES:
@@ -390,12 +384,3 @@ def _trace_table(run: "Run") -> RenderableType | None:
     title = f"trace ({len(chosen)} of {total}; --trace FILE writes all)"
     # What does not fit beside comes below, behind the first column.
     return section_with_title(title, terminal.split_wide_table(names, rows, right=names))
-
-
-def _format_median_and_range(values: list[float | None]) -> tuple[str, ...]:
-    existing = [value for value in values if value is not None]
-    if not existing:
-        return ("not defined", "", "")
-    summary = (statistics.median(existing), min(existing), max(existing))
-    is_whole = all(isinstance(value, int) for value in existing)
-    return tuple(f"{value:,.10g}" if is_whole else format_number(value) for value in summary)

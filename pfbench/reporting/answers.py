@@ -75,20 +75,16 @@ def _hit_and_miss_sentence(
 ) -> str:
     """Return a sentence on how many runs reach the target, and which methods never reach it."""
     level = f"{name_within_sentence(target.measure)} ≤ {format_significant(target.target)}"
-    hits, titles = Counter[str](), []
+    hits = Counter[str]()
     for panel in panels:
-        hits_by_label = {method.group.label: method.calls[-1].hits for method in panel.algorithms}
-        titles += [] if any(hits_by_label.values()) else [panel.panel.title]
-        hits.update(hits_by_label)
-    reached = hits.total()
-    if not reached:
+        hits.update({method.group.label: method.calls[-1].hits for method in panel.algorithms})
+    if not hits.total():
         return f"No method reaches the target, {level}."
     methods = [label for label in results.study.labels if not hits[label]]
-    location = f"; no method does on {_join_some(titles, results.panel_noun)}" if titles else ""
     never = f"; never: {_join_some(methods, 'method')}" if methods else ""
     return (
-        f"{format_integer(reached)} of {pluralize(len(results.runs), 'run')} reach the target, "
-        f"{level}{location}{never}."
+        f"{format_integer(hits.total())} of {pluralize(len(results.runs), 'run')} reach the "
+        f"target, {level}{never}."
     )
 
 

@@ -4,7 +4,6 @@ import math
 import os
 import platform
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -259,10 +258,6 @@ def interval_probability_sentence(results: StudyResults) -> str:
 def describe_machine() -> str:
     """Describe this machine: its processor and the number of its logical processors."""
     model = platform.processor() or platform.machine()
-    with suppress(OSError, StopIteration):
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        line = next(line for line in lines if line.startswith("model name"))
-        model = line.partition(":")[2].strip()
     return f"{model}, {pluralize(os.cpu_count() or 1, 'logical processor')}"
 
 

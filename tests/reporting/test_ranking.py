@@ -255,7 +255,7 @@ def test_several_problems_are_counted():
         }
     )
     assert told[1:3] == [
-        "18 of 24 runs reach the target, m ≤ 0.100; no method does on s.",
+        "18 of 24 runs reach the target, m ≤ 0.100.",
         "Fewest SFO calls: a on 2 and b on 1 of 3 problems, on 0 of them significantly "
         "(rank test over the seeds); largest difference on q: 300 (b) to 900 (a).",
     ]
