@@ -14,7 +14,6 @@ from pfbench.base.selectors import Selector, is_user_defined
 from pfbench.base.user_code import load_user_object
 from pfbench.claims.methods.method_claims import current_claim_name
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
-from pfbench.verification.criteria import WinnerByCriterion, find_winner_by_criterion
 from pfbench.verification.paper_tables import load_table
 from pfbench.verification.replay.small_cases import restrict_to_case
 from pfbench.verification.subject import Subject
@@ -303,26 +302,3 @@ def _open_store(store: Any) -> "Store | None":
     if not isinstance(store, str | Path) or not str(store):
         raise InputError(f"store={store!r} must be a Store or the path of its folder.")
     return Store(Path(store))
-
-
-# --- one scale ------------------------------------------------------------------------------------
-
-PUBLISHED = (
-    ("qu2018 table 1", "qu2018-cor1", "lacoste2016-rate"),
-    ("qu2018 table 2", "qu2018-cor2", "shen2019-table1-sg"),
-    ("qu2018 table 3", "qu2018-cor3", "shen2019-table1-svrg"),
-)
-"""Published comparisons of complexities under different criteria, by the names of claims."""
-
-
-def comparisons_decided_by_criterion() -> list[WinnerByCriterion]:
-    """Return the published comparisons of methods in which the winner depends on the criterion."""
-    changes = []
-    for comparison, *names in PUBLISHED:
-        complexity, other = (CLAIMS[name].complexity for name in names)
-        if complexity and other:
-            changes += [
-                find_winner_by_criterion(comparison, complexity, other, kind)
-                for kind in complexity.orders
-            ]
-    return [change for change in changes if change is not None]

@@ -167,13 +167,10 @@ def report_results_and_exit_if_unexpected(
     }
     titles = paper_titles([*PAPERS.values(), *load_user_papers(work.names)])
     work.write(content, lambda command: verdict_table(done, findings, titles, command))
-    rates = any(row.claim.complexity for row in done.rows)
-    title = "comparisons whose winner depends on the criterion"
     work.print(
         _render_verdicts(done),
         *(instance.format() for instance in instances),
         section_with_title("findings", _render_findings(findings)) if findings else None,
-        section_with_title(title, _render_decisions_by_criterion()) if rates else None,
         format_summary(done.summary),
     )
     for text in sentences_on_unreproduced_errata(findings):
@@ -247,18 +244,6 @@ def _render_findings(findings: "Sequence[ErratumFinding]") -> RenderableType:
         rows.append((error.name, error.ruling, error.as_printed, error.corrected, evidence))
     names = "erratum", "conclusion", "as printed or read", "corrected", "evidence"
     return make_table(names, rows)
-
-
-def _render_decisions_by_criterion() -> RenderableType:
-    from pfbench.claims.catalogue import comparisons_decided_by_criterion
-    from pfbench.verification.criteria import CRITERIA
-
-    names = CRITERIA[:2]
-    rows = [
-        (c.comparison, c.count, c.as_published, *map(c.order_by_criterion.__getitem__, names))
-        for c in comparisons_decided_by_criterion()
-    ]
-    return make_table(("comparison", "count", "as published", *names), rows)
 
 
 def render_claim_list(claims: "Sequence[Claim]", effort: str, errata: Sized = ()) -> RenderableType:

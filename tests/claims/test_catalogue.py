@@ -24,7 +24,6 @@ from pfbench.claims.catalogue import (
     MUTANTS,
     PAPERS,
     claim,
-    comparisons_decided_by_criterion,
     select_claims,
     select_mutants,
 )
@@ -233,18 +232,6 @@ def test_an_unknown_claim_suggests_the_nearest():
         claim("li2019-thm11")
     with pytest.raises(InputError, match="did you mean 'lacoste2016-affine'"):
         select_mutants(["lacoste2016-affinee"])
-
-
-def test_the_comparison_of_sliding_with_frank_wolfe_changes_its_winner():
-    """NCGS: 1/eps FO, 1/eps^2 LO on |G|^2 <= eps; FW 1/eps^2 for both on either scale."""
-    found = {(c.comparison, c.count): c for c in comparisons_decided_by_criterion()}
-    gradients = found["qu2018 table 1", "FO"]
-    assert gradients.as_published == "ncgs"
-    assert gradients.order_by_criterion == {"V <= eps": "equal", "|G|^2 <= eps": "ncgs"}
-    minimisations = found["qu2018 table 1", "LO"]
-    assert minimisations.as_published == "equal"
-    assert minimisations.order_by_criterion == {"V <= eps": "frank-wolfe", "|G|^2 <= eps": "equal"}
-    assert {where for where, _ in found} == {f"qu2018 table {number}" for number in (1, 2, 3)}
 
 
 def test_a_list_of_claims_and_its_digest_load_what_they_need():
