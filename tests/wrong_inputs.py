@@ -218,7 +218,7 @@ OWN = {
     "compare": "give a METHOD",
     "compare frank-wolf": "did you mean 'frank-wolfe'",
     "compare frank-wolfe --suite nowhere.toml": "nowhere.toml cannot be read",
-    "compare frank-wolfe --price sfo=-1": "the price: sfo=-1.0 must be greater than 0",
+    "compare frank-wolfe --price sfo=-1": "sfo='-1' must be a number above 0",
     "compare frank-wolfe --price foo=1": "did you mean 'fo'",
     "compare frank-wolfe --price lo": "must be a number above 0, as in",
     "run": "SPEC.toml",

@@ -152,8 +152,8 @@ def ordering_setup_sentences(study: Study) -> list[str]:
         source = ", ".join(filter(None, (unit.location, quotation)))
         source = f" ({source})" if source else ""
         name = name_within_sentence(unit.name)
-        others = [f"{weights} for {label}" for label, weights in unit.exceptions.items()]
-        sentences.append(f"{begin} {name}{source}: {'; '.join([unit.weights, *others])}.")
+        exceptions = [f"{weights} for {label}" for label, weights in unit.exceptions.items()]
+        sentences.append(f"{begin} {name}{source}: {'; '.join([unit.weights, *exceptions])}.")
     forms = [
         f"{name} is run in {pluralize(len(labels), 'form')} ({join_items(labels)}); an order must "
         "hold for the best form, and flips only against all forms."

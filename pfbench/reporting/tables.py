@@ -192,7 +192,7 @@ def run_table(results: StudyResults) -> Table:
         for index, (plan, run) in enumerate(chain.from_iterable(pairs)):
             if total > MANY and index and has_ended_as_planned(plan, run):
                 continue
-            share = f"{run.oracle_seconds / run.seconds:.0%}" if run.seconds else None
+            share = f"{100 * run.oracle_seconds / run.seconds:.0f} %" if run.seconds else None
             command = ShellCommand(rerun_command(plan))
             cells = run.seed, run.status, run.iterations, run.seconds, share, command
             rows.append(TableRow(panel.title, group.label, cells))

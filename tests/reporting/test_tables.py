@@ -67,7 +67,7 @@ def test_every_run_has_the_command_behind_it(results):
     assert rows[1].cells[-1] == tables.ShellCommand(
         'pfbench solve -p "problem[seed=1]" -a "nfwu-svrg[batch=3,period=4]" --seed 1'
     )
-    assert rows[1].cells[-2] == "90%"
+    assert rows[1].cells[-2] == "90 %"
 
 
 def test_of_very_many_runs_the_first_seed_is_listed(results, monkeypatch):
