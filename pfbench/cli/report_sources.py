@@ -87,7 +87,6 @@ def make_reports(
     Runs that the store lacks are executed. Without names, only the main report is made.
     """
     from pfbench.reporting import collect_report
-    from pfbench.reporting.ordering_text import seed_warning
     from pfbench.runs.planning.spec import load_spec
     from pfbench.runs.storage.store import Store
 
@@ -106,9 +105,6 @@ def make_reports(
     execution = RunExecution(Store(folder), engine, quiet)
     for spec in specs:
         terminal.announce_imports(spec.user_selectors, spec.path)
-        for study in () if quiet else spec.studies:
-            if few := seed_warning(study):
-                terminal.print_note(f"{spec.name}, {study.title}: {few}")
     reports: list[Report] = []
     outcomes: list[PlanOutcome] = []
     for planned in specs:

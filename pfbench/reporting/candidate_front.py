@@ -241,15 +241,11 @@ class CandidateAgainstRivals:
         if not self.rivals:
             return ""
         rival = self.rivals[0]
-        started = {
-            (d.title, d.target_index) for d in self.duels_with_best_rival if d.starts_within_target
-        }
+        by_title = {panel.panel.title: panel.find(rival) for panel in self.comparisons[0].panels}
         pairs = [
-            (candidate.compute_expected_calls(index), its.compute_expected_calls(index))
-            for panel in self.comparisons[0].panels
-            if (candidate := panel.find(self.label)) and (its := panel.find(rival))
-            for index in range(len(self.comparisons[0].targets))
-            if (panel.panel.title, index) not in started
+            (duel.candidate_expected_calls, its.compute_expected_calls(duel.target_index))
+            for duel in self.duels_with_best_rival
+            if not duel.starts_within_target and (its := by_title[duel.title])
         ]
         ahead, behind = sum(a < b for a, b in pairs), sum(b < a for a, b in pairs)
         return f"; the strongest rival is {rival}, which is ahead on {behind} and behind on {ahead}"

@@ -92,18 +92,6 @@ def test_what_the_store_has_is_not_run_again(pfbench, spec, drawn):
     assert said(report(pfbench)) == ["small: 6 runs (2 run, 4 cached); drawing", *found(6)]
 
 
-def test_too_few_seeds_for_the_published_orders_are_said_before_the_runs(pfbench, spec, drawn):
-    ordering = '[[study.ordering]]\nsource = "a"\norder = ["SG", "SVRG"]\nmeasure = "fw_gap"\n'
-    spec.write_text(f"{SPEC}\n{ordering}")
-    said = "small, Small: 2 seeds can decide no published order in a test of 1 pair, unless "
-    outcome = report(pfbench)
-    assert outcome.err.startswith(said)
-    assert outcome.status == 0
-    assert report(pfbench, "--json").err == ""
-    spec.write_text(f"{SPEC}\n{ordering}".replace("seeds = 2", "seeds = 4"))
-    assert "can decide no published order" not in report(pfbench).err
-
-
 def test_the_store_and_the_output_are_chosen(pfbench, folder, spec, drawn, monkeypatch):
     monkeypatch.setenv("PFBENCH_STORE", "mine")
     report(pfbench, "-o", "out")
