@@ -119,4 +119,5 @@ def _show_data_set_results(results: "Sequence[DataSetStatus]", *, as_json: bool)
         for status in results
     ]
     heads = ("name", "state", "verified", "size", "what it is")
-    terminal.print_parts(make_table(heads, rows, right=("size",)) if rows else None)
+    if rows:
+        terminal.print_parts(make_table(heads, rows, right=("size",)))
