@@ -186,7 +186,8 @@ def _report_study(
     everything = {**nothing, **content, "generated": generated}
     text = report(studied, terminal.current_command_line(), sample)
     work.write(everything, lambda command: text)
-    work.print("", text if studied else None)
+    if studied:
+        work.print("", text)
 
 
 def _mutant_row(outcome: "MutantOutcome") -> tuple[str, Text]:
