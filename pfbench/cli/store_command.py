@@ -230,7 +230,6 @@ def export(
     problem: str | None = PROBLEM,
     algorithm: str | None = ALGORITHM,
     status: str | None = STATUS,
-    raw: bool = flag("Do not quote CSV texts that a spreadsheet would evaluate.", "--raw"),
 ) -> None:
     """Write stored runs as tables.
 
@@ -244,7 +243,7 @@ def export(
     check_choice("format", form, FORMATS)
     opened = _open_store(folder)
     listing, rows = _select_rows(opened, "run", problem, algorithm, status, columns=_SHOWN_COLUMNS)
-    files, left_out = write(opened, rows, form, output, raw=raw)
+    files, left_out = write(opened, rows, form, output)
     number = len(rows) - sum(left_out.values())
     print_parts(f"{format_plural(number, 'run')} in {format_plural(len(files), 'file')}: {output}")
     for reason, many in left_out.items():

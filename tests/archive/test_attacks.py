@@ -369,8 +369,8 @@ def test_where_no_namespace_is_allowed_its_processes_end_and_have_no_network(hos
     if "max_user_namespaces" in outcome.stderr:
         pytest.skip("this system lets no namespace forbid others")
     sentence, is_started, reason = json.loads(outcome.stdout)
-    assert sentence.startswith("no network; no socket of this machine; the right to")
-    assert "unless they end their supervisor" in sentence
+    assert sentence.startswith("no network access; no sockets of this machine; writing outside")
+    assert "processes that end their supervisor (not forbidden here)" in sentence
     assert is_started is True
     assert "Permission denied" in reason
     assert has_stopped(tmp_path / "code" / "beats")

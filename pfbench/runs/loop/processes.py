@@ -190,6 +190,12 @@ _POLL = 0.05
 _KILL_SECONDS = 5.0
 """Maximum number of seconds to wait for killed processes to end."""
 
+_RIGHTS = (
+    *("network access", "sockets of this machine", "writing outside their folder"),
+    "processes that end their supervisor",
+)
+"""Rights of a confined process that some systems cannot deny."""
+
 _separated: list[str] = []
 """Phrases on what this process can and cannot access; `confine` appends them."""
 
@@ -229,6 +235,7 @@ def confine(folder: str, parent_sentinel: int) -> None:
         _, hard = resource.getrlimit(limited)
         lowest = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
         resource.setrlimit(limited, (lowest, lowest))
+    denied = (False,) * len(_RIGHTS)
     if sys.platform == "linux":
         kernel = ctypes.CDLL(None, use_errno=True)
         has_namespaces = _enter_namespaces(kernel)
@@ -238,20 +245,11 @@ def confine(folder: str, parent_sentinel: int) -> None:
         kernel.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         is_read_only = has_namespaces and _make_all_but_folder_read_only(kernel, folder)
         has_no_socket = _drop_privileges_and_forbid_sockets(kernel)
-        _separated[:] = [
-            "no network"
-            if has_namespaces or has_no_socket
-            else "network access (this system cannot forbid it)",
-            "no socket of this machine" if has_no_socket else "access to sockets of this machine",
-            "no right to write outside their folder"
-            if is_read_only
-            else "the right to write files (this system cannot forbid it)",
-            "children that end with them"
-            if has_namespaces
-            else "children that end with them, unless they end their supervisor",
-        ]
-    else:
-        _separated[:] = ["network access and the right to write files (not forbidden here)"]
+        denied = has_namespaces or has_no_socket, has_no_socket, is_read_only, has_namespaces
+    _separated[:] = [
+        f"no {right}" if is_denied else f"{right} (not forbidden here)"
+        for right, is_denied in zip(_RIGHTS, denied, strict=True)
+    ]
     os.chdir(folder)
     sys.path.insert(0, folder)
 

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
@@ -59,8 +59,6 @@ class Export:
         The store, and the listed columns of the runs to be exported, in the order of the files.
     folder
         An empty folder.
-    raw
-        Whether CSV texts are unquoted, although a spreadsheet would evaluate some.
     omitted
         The reason why a run is left out, by key.
     """
@@ -68,7 +66,6 @@ class Export:
     store: Store
     rows: Sequence[Row]
     folder: Path
-    raw: bool
     omitted: dict[str, str] = field(default_factory=dict)
 
     def runs(self) -> Iterator[tuple[str, Mapping[str, Any], StoredTrace]]:
@@ -101,9 +98,9 @@ class Export:
 
         The long form of ``trace.csv`` has a line for each number of each iterate. The wide form has
         a line for each iterate; a cell is empty where a run lacks the measure of the column. Floats
-        have all their digits, and None is an empty cell. Unless `raw` is true, a text that a
-        spreadsheet would evaluate is quoted, and control characters are escaped; see
-        `pfbench.base.escaping`. Both files are written again if a run adds columns.
+        have all their digits, and None is an empty cell. A text that a spreadsheet would
+        evaluate is quoted, and control characters are escaped; see `pfbench.base.escaping`. Both
+        files are written again if a run adds columns.
         """
         finals, columns = map(dict.fromkeys, self.columns_of_first_run())
         make_form = lru_cache(maxsize=64)(partial(self._trace_form, is_long=is_long))
@@ -113,17 +110,17 @@ class Export:
             written = len(finals) + len(columns)
             files = (path.open("w", _BUFFER, newline="", encoding="utf-8") for path in paths)
             with next(files) as runs, next(files) as traces:
-                runs.write(self._csv_line((*RUN_COLUMNS, *map("final_{}".format, finals))))
+                runs.write(_csv_line((*RUN_COLUMNS, *map("final_{}".format, finals))))
                 trace_head = ("iteration", "column", "value") if is_long else columns
-                traces.write(self._csv_line(("key", *trace_head)))
+                traces.write(_csv_line(("key", *trace_head)))
                 for key, meta, trace in self.runs():
                     final = meta["run"]["final"]
                     finals |= dict.fromkeys(final)
                     columns |= dict.fromkeys(trace.names)
                     cells = self._run_cells(key, meta)
-                    runs.write(self._csv_line((*cells, *map(final.get, finals))))
+                    runs.write(_csv_line((*cells, *map(final.get, finals))))
                     form = make_form(tuple(trace.names), tuple(columns))
-                    traces.writelines(_format_trace(self._quote(key), trace, form))
+                    traces.writelines(_format_trace(_quote(key), trace, form))
         return paths
 
     def _trace_form(
@@ -132,7 +129,7 @@ class Export:
         """Return the form of an iterate of a trace with columns `names`, except its iteration."""
         cells = {name: "%d" if name in INTEGERS else "%s" for name in names[1:]}
         if is_long:
-            titles = {name: self._quote(name).replace("%", "%%") for name in cells}
+            titles = {name: _quote(name).replace("%", "%%") for name in cells}
             lines = [f",{titles[name]},{cells[name]}\n" for name in head if name in cells]
         else:
             lines = [f",{','.join(cells.get(name, '') for name in head[1:])}\n"]
@@ -149,19 +146,6 @@ class Export:
             "environment": _environment_as_json(tuple(meta["environment"].items())),
         }
         return tuple(map(line.__getitem__, RUN_COLUMNS))
-
-    def _csv_line(self, values: Iterable[Any]) -> str:
-        """Return a line of a CSV file; None is an empty cell."""
-        return f"{','.join(map(self._as_cell, values))}\n"
-
-    def _as_cell(self, value: Any) -> str:
-        return self._quote(value) if type(value) is str else "" if value is None else repr(value)
-
-    @cached_property
-    def _quote(self) -> Callable[[str], str]:
-        """Function that returns a text as a cell of a CSV line, escaped and quoted if necessary."""
-        escape = str if self.raw else escape_spreadsheet
-        return lru_cache(maxsize=4096)(lambda text: _quote_csv(escape(text)))
 
     def write_benchopt(self) -> list[Path]:
         """Write ``benchopt_run_pfbench.parquet``, with the columns of benchopt 1.10.
@@ -244,7 +228,7 @@ FORMATS: Mapping[str, Callable[[Export], list[Path]]] = MappingProxyType(
 
 
 def export(
-    store: Store, rows: Sequence[Row], form: str, folder: Path, *, raw: bool = False
+    store: Store, rows: Sequence[Row], form: str, folder: Path
 ) -> tuple[list[Path], Mapping[str, int]]:
     """Write runs of a store into an empty folder, which is created if it is missing.
 
@@ -252,7 +236,7 @@ def export(
     ----------
     form
         A name in `FORMATS`.
-    store, rows, raw
+    store, rows
         See `Export`. The runs are sorted by algorithm, problem and seed.
 
     Returns
@@ -273,7 +257,7 @@ def export(
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise InputError(f"the folder {folder} is not empty: choose another with -o.")
-        selected = Export(store, sorted(rows, key=_sort_key), folder, raw)
+        selected = Export(store, sorted(rows, key=_sort_key), folder)
         return FORMATS[form](selected), Counter(selected.omitted.values())
 
 
@@ -297,8 +281,19 @@ def _add_iteration(lines: tuple[str, ...], iteration: int) -> list[str]:
     return [f",{iteration}{line}" for line in lines]
 
 
-def _quote_csv(text: str) -> str:
-    """Return a text as a cell of a CSV line, quoted if necessary."""
+def _csv_line(values: Iterable[Any]) -> str:
+    """Return a line of a CSV file; None is an empty cell."""
+    return f"{','.join(map(_as_cell, values))}\n"
+
+
+def _as_cell(value: Any) -> str:
+    return _quote(value) if type(value) is str else "" if value is None else repr(value)
+
+
+@lru_cache(maxsize=4096)
+def _quote(text: str) -> str:
+    """Return a text as a cell of a CSV line, escaped and quoted if necessary."""
+    text = escape_spreadsheet(text)
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
