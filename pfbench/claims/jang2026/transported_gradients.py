@@ -15,7 +15,6 @@ with equality where all Z have one direction. The noise is that of an average, a
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,13 +28,9 @@ from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.norms import NormBall
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance, statistics
+from pfbench.verification import Claim, Instance, Trial, make_instance, statistics
+from pfbench.verification.statements import path_mean
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statements.path_mean import (
-    constants_with_norm,
-    decide_run_or_mean,
-    gradient_dual_norm,
-)
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
 
 # --- the instances --------------------------------------------------------------------------------
@@ -199,28 +194,9 @@ def check_bias(trial: Trial, instance: Instance, problem: Any) -> Parts:
     return parts
 
 
-def check_gradient_norms(trial: Trial) -> Evidence:
-    """Test that the mean of |grad f(x_k)|_* over one or several runs is at most its bound."""
-    parts, runs = dict[str, statistics.Decision](), 0
-    for instance in trial.claim.instances:
-        problem = instance()
-        numbers = constants_with_norm(problem) | {"step": problem.step, "alpha": problem.weight}
-        del numbers["L_f"]
-        upper = mean_norm_bound(**numbers, L2=problem.constants(problem.start()).L2_ms)
-        method = _make_method(trial, problem)
-
-        @cache
-        def ratio(
-            seed: int, on: Any = problem, method: Any = method, upper: float = upper
-        ) -> float:
-            points = (x for x, _ in trial.follow_with_previous_point(on, method, seed))
-            return float(np.mean([gradient_dual_norm(on, x) for x in points])) / upper
-
-        name = instance.label
-        limit = trial.choose_by_effort(80, 160)
-        parts[name], count = decide_run_or_mean(trial, problem, ratio, purpose=name, limit=limit)
-        runs += count
-    return Evidence(statistics.best_if_all_hold_else_worst(parts), {"ratio": 1.0}, runs)
+def explicit_parameters(c: path_mean.Numbers) -> path_mean.Numbers:
+    """Return the step gamma and the weight alpha that an instance states."""
+    return {"step": c["problem"].step, "alpha": c["problem"].weight}
 
 
 _CURVED = ("|grad f(x) - grad f(y) - Hessian(y) (x - y)|_* <= L2 |x - y|^2/2",)
@@ -255,7 +231,7 @@ MEAN = Claim(
         "L2 s^2 (1-alpha)/(2 alpha^2) (1 - (1-alpha)^(k-1)) + zeta sigma (alpha/(2-alpha) + "
         "(1-alpha)^(2k-2) (2-2alpha)/(2-alpha))^(1/2)], s = rho gamma"
     ),
-    check=check_gradient_norms,
+    check=path_mean.IterateMeanBound(bounds={"": mean_norm_bound}, parameters=explicit_parameters),
     instances=(
         make_instance(make_travel, K=100),
         make_instance(make_travel, K=1000),

@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.norm_ball_methods import Muon
-from pfbench.base.status import Verdict
 from pfbench.runs.loop.steps import steps
-from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance, statistics
+from pfbench.verification import Claim, Floats, Instance, Trial, make_instance, statistics
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, is_at_most_bound
 from pfbench.verification.instruments.normed_quadratics import (
     HorizonProblem,
@@ -81,51 +80,20 @@ def compute_corrected_bound(
 # --- the check ------------------------------------------------------------------------------------
 
 
-def check_bounds(trial: Trial) -> Evidence:
-    """Test that Muon's mean |grad f(W_t)|_* over a run is at most the printed bound and pfbench's.
-
-    With noise, the mean over runs is tested.
-    """
-    parts: dict[str, statistics.Decision] = {}
-    runs = 0
-    for instance in trial.claim.instances:
-        problem = instance()
-        c = path_mean.constants_with_norm(problem)
-        numbers = {key: c[key] for key in ("K", "L", "sigma", "delta")}
-        numbers["r"] = min(problem.shape)
-        beta, eta = beta_and_eta(**numbers)
-        created = trial.make(iterations=problem.K, batch=1, step=eta / c["rho"], beta=beta)
-
-        def ratio(
-            seed: int, on: Any = problem, algorithm: Any = created, value: Any = numbers
-        ) -> float:
-            measured, lo, hi = path_mean.mean_norm_and_lmo_quality_limits(
-                trial, on, algorithm, seed
-            )
-            return measured / compute_corrected_bound(**value, lo=lo, hi=hi)
-
-        name = instance.label
-        limit, purpose = trial.choose_by_effort(80, 240), instance.stream_key
-        parts[f"corrected, {name}"], count = path_mean.decide_run_or_mean(
-            trial, problem, ratio, purpose=purpose, limit=limit
-        )
-        runs += count
-        if problem.n > 1 and beta > 0.0 and getattr(problem.norm, "lmo", "") == "exact":
-            # No chance enters the ratio of the two bounds, and the seeds are the same.
-            level = 1.0 / _ratio_of_corrected_to_printed_bound(**numbers)
-            parts[f"printed, {name}"], _ = path_mean.decide_run_or_mean(
-                trial, problem, ratio, level, purpose=purpose, limit=count
-            )
-        if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
-            break
-    return Evidence(statistics.best_if_all_hold_else_worst(parts), {"ratio": 1.0}, runs)
+def muon_parameters(c: path_mean.Numbers) -> path_mean.Numbers:
+    """Return Muon's parameters in theorem 1 of kim2026: the step gamma = eta/rho, and beta."""
+    beta, eta = beta_and_eta(*(c[name] for name in ("K", "r", "L", "sigma", "delta")))
+    return {"step": eta / c["rho"], "beta": beta}
 
 
-def _ratio_of_corrected_to_printed_bound(**arguments: float) -> float:
-    """Return pfbench's bound divided by the printed bound, for the exact polar factor."""
-    return compute_corrected_bound(**arguments, lo=1.0, hi=1.0) / compute_printed_bound(
-        **arguments, lo=1.0
-    )
+def compute_printed_bound_where_compared(
+    problem: Any, K: float, r: float, L: float, sigma: float, delta: float, beta: float
+) -> float:
+    """Return the printed bound for exact polar factors with noise and beta > 0, else infinity."""
+    is_exact = getattr(problem.norm, "lmo", "") == "exact"
+    if problem.n == 1 or beta == 0.0 or not is_exact:
+        return math.inf
+    return compute_printed_bound(K, r, L, sigma, delta, lo=1.0)
 
 
 _GIVEN = {"lo": 0.9, "hi": 1.05}
@@ -140,7 +108,13 @@ THEOREM = Claim(
         "sqrt(2 L Delta)/(T (1-beta)))] for any orthogonaliser (ours); where beta > 0 the line "
         "before (8) holds, too"
     ),
-    check=check_bounds,
+    check=path_mean.IterateMeanBound(
+        bounds={
+            "corrected": compute_corrected_bound,
+            "printed": compute_printed_bound_where_compared,
+        },
+        parameters=muon_parameters,
+    ),
     instances=(
         make_instance(parabola, K=100),
         make_instance(least_squares, K=400, sigma=0.0),

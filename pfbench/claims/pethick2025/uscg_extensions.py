@@ -95,9 +95,7 @@ STORM = Claim(
         "<= Delta/(rho gamma K) + L rho gamma/2 + 2 zeta sqrt(2 L_ms rho_2 gamma sigma) + 2 zeta "
         "sigma/(alpha K), of order K^(-1/3) (ours)"
     ),
-    check=IterateMeanBound(
-        bounds={"ours": storm_bound}, quantity=gradient_dual_norm, parameters=storm_parameters
-    ),
+    check=IterateMeanBound(bounds={"ours": storm_bound}, parameters=storm_parameters),
     instances=(
         make_instance(parabolas.make_two_point_noise_parabola, K=1_000, size=1.63),
         make_instance(parabolas.make_linf_quadratic, K=100),

@@ -4,9 +4,10 @@ An instance has its number of steps as the attribute K. If the problem has one c
 drawn, and one run decides. Otherwise the mean over runs decides.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,19 +104,20 @@ class IterateMeanBound:
     Attributes
     ----------
     bounds
-        Bounds by label: functions of arguments named after `constants_with_norm`, L_ms and the
-        method's parameters.
+        Bounds by label: functions of arguments named after `constants_with_norm`, L_ms, L2, r (the
+        smaller side of a matrix), the method's parameters, and `problem`. A bound may take lo and
+        hi, the accuracy of the run's linear minimisation. One that is infinite is not tested.
+    parameters
+        Function of the constants by name, and of `problem`, that returns the method's parameters.
     quantity
         Function of a problem and a point that is measured.
-    parameters
-        Function of the constants by name that returns the method's parameters.
     """
 
     kind: ClassVar[str] = "bound"
 
     bounds: Mapping[str, Callable[..., float]]
-    quantity: Callable[[Any, Floats], float]
     parameters: Callable[[Numbers], Numbers]
+    quantity: Callable[[Any, Floats], float] = gradient_dual_norm
 
     def __call__(self, trial: Trial) -> Evidence:
         """Test each of the bounds on every instance."""
@@ -125,30 +127,46 @@ class IterateMeanBound:
             problem = instance()
             if trial.effort == "quick" and problem.K > _LONGEST:
                 continue
-            numbers = {
-                **constants_with_norm(problem),
-                "L_ms": problem.constants(problem.start()).L_ms,
-            }
+            c = problem.constants(problem.start())
+            numbers = constants_with_norm(problem) | {"L_ms": c.L_ms, "L2": c.L2_ms}
+            numbers |= {"r": min(problem.shape), "problem": problem}
             parameters = self.parameters(numbers)
             algorithm = trial.make(iterations=problem.K, batch=1, **parameters)
-
-            @cache
-            def measure_run(seed: int, on: Any = problem, method: Any = algorithm) -> float:
-                points = (x for x, _ in trial.follow_with_previous_point(on, method, seed))
-                return float(np.mean([self.quantity(on, x) for x in points]))
-
-            usable = {**numbers, **parameters}
+            measure_run = cache(partial(self._measure_run, trial, problem, algorithm))
             for label, upper in self.bounds.items():
-                name = f"{label}, {instance.label}"
-                bound = upper(**{key: usable[key] for key in _parameter_names(upper)})
+                bound = partial(_call_with_named, upper, numbers | parameters)
+                if math.isinf(bound({"lo": 1.0, "hi": 1.0})):
+                    continue
+
+                def ratio(seed: int, measure_run: Any = measure_run, bound: Any = bound) -> float:
+                    measured, quality = measure_run(seed)
+                    return float(measured / bound(quality))
+
+                name = ", ".join(filter(None, (label, instance.label)))
                 limit, purpose = trial.choose_by_effort(*_RUNS), instance.stream_key
                 parts[name], _ = decide_run_or_mean(
-                    trial, problem, measure_run, bound, purpose=purpose, limit=limit
+                    trial, problem, ratio, purpose=purpose, limit=limit
                 )
             runs += measure_run.cache_info().currsize
             if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
                 break
         return Evidence(best_if_all_hold_else_worst(parts), {"ratio": 1.0}, runs)
+
+    def _measure_run(
+        self, trial: Trial, problem: Any, algorithm: Any, seed: int
+    ) -> tuple[float, Numbers]:
+        """Return the mean of the quantity over a run, and lo and hi if a bound takes them."""
+        if any("lo" in _parameter_names(bound) for bound in self.bounds.values()):
+            mean, lo, hi = mean_norm_and_lmo_quality_limits(trial, problem, algorithm, seed)
+            return mean, {"lo": lo, "hi": hi}
+        points = (x for x, _ in trial.follow_with_previous_point(problem, algorithm, seed))
+        return float(np.mean([self.quantity(problem, x) for x in points])), {}
+
+
+def _call_with_named(bound: Callable[..., float], numbers: Numbers, quality: Numbers) -> float:
+    """Return a bound of those numbers that its arguments name."""
+    usable = numbers | quality
+    return bound(**{name: usable[name] for name in _parameter_names(bound)})
 
 
 def _parameter_names(bound: Callable[..., float]) -> tuple[str, ...]:
