@@ -208,25 +208,22 @@ def report(faults: Sequence[StudiedFault], command: str, sample: str) -> str:
     sample
         Description of the selection of the faults, in words.
     """
-    early, late = (
-        [study for study in faults if study.fault.is_late == is_late] for is_late in (False, True)
-    )
-    lines = ["# Generated faults", "", f"Made by `{command}`: {sample}.", ""]
-    if early:
-        lines += [
-            f"Found of those neither equivalent nor admissible: {count_caught_and_total(early)}.",
-            "",
-        ]
-        lines += [*_detection_rate_table("method", group_faults("method", early)), ""]
-        lines += [*_operator_rows(early), "", *_claim_rows(early), *_fault_rows(early)]
-    if late:
-        lines += ["", "## Late faults", "", LATE, ""]
-        lines += [
-            f"Found of those that change a run of that size: {count_caught_and_total(late)}.",
-            "",
-        ]
-        lines += [*_operator_rows(late), "", *_claim_rows(late), *_fault_rows(late)]
-    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+    lines = ["# Generated faults", "", f"Made by `{command}`: {sample}."]
+    for is_late, heading, counted in (
+        (False, (), "neither equivalent nor admissible"),
+        (True, ("", "## Late faults", "", LATE), "that change a run of that size"),
+    ):
+        chosen = [study for study in faults if study.fault.is_late == is_late]
+        if not chosen:
+            continue
+        lines += [*heading, "", f"Found of those {counted}: {count_caught_and_total(chosen)}.", ""]
+        for attribute in ("method", "operator"):
+            head = (attribute, "faults", "equivalent", "admissible", "found", "that raise")
+            groups = sorted(group_faults(attribute, chosen).items())
+            lines += [*markdown_table(head, (_cells(*group) for group in groups)), ""]
+        counts = count_first_catches_by_claim(chosen)
+        lines += [*markdown_table(("claim", "found first"), counts.items()), *_fault_rows(chosen)]
+    return "\n".join(lines) + "\n"
 
 
 LATE = (
@@ -235,23 +232,6 @@ LATE = (
     "of the runs at the size of use."
 )
 """Explanation of late faults."""
-
-
-def _detection_rate_table(
-    subject: str, of_names: Mapping[str, Sequence[StudiedFault]]
-) -> list[str]:
-    head = (subject, "faults", "equivalent", "admissible", "found", "that raise")
-    return markdown_table(head, (_cells(name, faults) for name, faults in of_names.items()))
-
-
-def _operator_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
-    faults = group_faults("operator", studied_faults)
-    return _detection_rate_table("operator", dict(sorted(faults.items())))
-
-
-def _claim_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
-    counts = count_first_catches_by_claim(studied_faults)
-    return markdown_table(("claim", "found first"), counts.items())
 
 
 def _fault_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
