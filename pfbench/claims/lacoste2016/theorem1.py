@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pfbench.base.counts import Budget
-from pfbench.base.protocols import Gradient, Point
 from pfbench.base.status import Status
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.run import Stop
@@ -22,7 +21,6 @@ from pfbench.verification.instruments.indefinite import (
     max_curvature_bound,
     random_on_simplex,
 )
-from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.statements.path_mean import gap as gap_at
 from pfbench.verification.units import VALUE, formula
@@ -153,19 +151,6 @@ THEOREM1 = _claim(
     ),
     units={"of": VALUE},
 )
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class FaultyRoundedLO(OverriddenOracles):
-    """Faulty linear minimisation that uses a coarsely rounded gradient."""
-
-    def lo(self, g: Gradient) -> Point:
-        """Return the vertex that minimises <g, v> for g rounded to thirds of its largest entry."""
-        size = float(np.abs(g).max()) / 3.0
-        result: Point = self._original.lo(np.round(g / size) if size > 0.0 else g)
-        return result
 
 
 # --- the rate -------------------------------------------------------------------------------------

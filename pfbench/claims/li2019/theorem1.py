@@ -2,15 +2,10 @@
 
 import math
 from functools import partial
-from typing import Any
 
-import numpy as np
-
-from pfbench.base.protocols import Point
 from pfbench.claims.li2019 import shared_runs
 from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
 from pfbench.verification.instruments import quadratics
-from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.units import NUMBER, VALUE, formula
 
 _of_theorem1 = partial(Claim, source="li2019 theorem 1", algorithm="cgs", schedule="theory")
@@ -207,14 +202,3 @@ LO = _of_theorem1(
     check=check_lo,
     formulas=(formula(lo_first_term, NUMBER), formula(lo_second_term, NUMBER)),
 )
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class FaultyEnlargedLO(OverriddenOracles):
-    """Faulty linear minimisation over a set that is 1.5 times as large as the feasible set."""
-
-    def lo(self, g: Any) -> Point:
-        """Return 1.5 times the vertex of the set that minimises <g, v>."""
-        v = self._original.lo(g)
-        return 1.5 * (v if isinstance(v, np.ndarray) else v.matrix())

@@ -30,7 +30,6 @@ from pfbench.base.protocols import Problem
 from pfbench.testing.inequalities import gap_recursion
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments import indefinite
-from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.instruments.quadratics import face_of_l1_ball, make_interval_quadratic
 from pfbench.verification.statistics import best_if_all_hold_else_worst, decide_inequality
 from pfbench.verification.units import VALUE, Formula, formula
@@ -244,12 +243,3 @@ GAP_OPTIMISTIC = _claim(
     algorithm="optimistic-fw",
     schedule="none: T is the horizon",
 )
-
-
-class FaultyStaleGradientLO(OverriddenOracles):
-    """Faulty linear minimisation that uses the gradient of the previous step."""
-
-    def lo(self, g: np.ndarray) -> np.ndarray:
-        """Return the minimiser of <h, v>, where h is the gradient of the previous query."""
-        last, self._last = getattr(self, "_last", g), g
-        return np.asarray(self._original.lo(last))
