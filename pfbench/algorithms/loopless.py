@@ -249,12 +249,16 @@ class MARSMethod(ProximalMethod):
     counts = "T iterations: SFO b0 + 2b(T-1)"
     requires = frozenset({"batch"}) | SMOOTH
     schedule_parameters = frozenset()
-    estimator_class = MARS
 
     batch: int = integer(MISSING, "b, drawn uniformly with replacement")
     alpha: float = positive(MISSING, "beta, weight of the newest gradient, in (0, 1]", upper=1.0)
     gamma: float = nonnegative(MISSING, "gamma, scale of the correction: 0 heavy ball, 1 STORM")
     snapshot: int | None = integer(None, "b0, the first batch; b if not given")
+
+    @property
+    def estimator(self) -> MARS:
+        """MARS gradient estimator."""
+        return MARS(self.batch, self.alpha, self.snapshot, self.gamma)
 
 
 # --- with steps by the gradients that were seen ---------------------------------------------------
