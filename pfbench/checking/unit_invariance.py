@@ -4,18 +4,33 @@ The schedule scales the parameters accordingly. If the run changes, the algorith
 absolute number: a tolerance, a step or a constant with a unit.
 """
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pfbench.base.constants import MEANING
 from pfbench.base.errors import format_error
 from pfbench.checking.findings import CheckFailed, CheckSkipped
 from pfbench.checking.traced_runs import RunRecord, RunRecords
 from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.parameter_units import USUAL, WHOLE
-from pfbench.verification.schedule_homogeneity import check_schedule, get_parameters
-from pfbench.verification.units import ONE, Scaling
+from pfbench.verification.schedule_homogeneity import ACCURACIES, check_schedule, get_parameters
+from pfbench.verification.schedule_homogeneity import USUAL as USUAL_CONSTANTS
+from pfbench.verification.units import (
+    CONSTANTS,
+    CURVATURE,
+    LENGTH,
+    NUMBER,
+    ONE,
+    SQUARE,
+    VALUE,
+    Scaling,
+    Unit,
+    format_unit,
+)
 
 SCALINGS = (Scaling(f=2.0**-30), Scaling(f=2.0**30), Scaling(x=2.0**-20), Scaling(x=2.0**20))
 """Scalings that cross any tolerance of a run: powers of four, whose square roots are exact."""
@@ -61,8 +76,8 @@ def check_schedule_units(runs: RunRecords) -> str:
     Raises
     ------
     CheckFailed
-        If a real parameter scales for no accuracy and constants, and the method states no
-        `scale_dependence`.
+        If a real parameter scales for no accuracy and constants, or the number of iterations is a
+        product that gives epsilon an unusual unit, and the method states no `scale_dependence`.
     CheckSkipped
         If only integers change (as in a bound with a "+1"), if the parameter scales for some
         accuracies or constants, or if there is no schedule.
@@ -74,7 +89,8 @@ def check_schedule_units(runs: RunRecords) -> str:
         )
     if homogeneity.homogeneous:
         return homogeneity.description
-    if homogeneity.normalised or not homogeneity.always:
+    powers = "" if homogeneity.normalised else _describe_iterations(type(runs.algorithm))
+    if not powers and (homogeneity.normalised or not homogeneity.always):
         raise CheckSkipped(
             f"the schedule depends on the units of f and x: {homogeneity.description}. "
             f"{homogeneity.normalised}".strip()
@@ -82,8 +98,46 @@ def check_schedule_units(runs: RunRecords) -> str:
     raise CheckFailed(
         "each parameter of the schedule must scale with a power of the units of f and x, unless "
         "`scale_dependence` gives a reason",
-        homogeneity.description,
+        powers or homogeneity.description,
     )
+
+
+def _describe_iterations(kind: Any) -> str:
+    """Describe the number of iterations as a product of powers, if no unit of epsilon fits it.
+
+    Return "" if it is no product, or lacks L, delta, D of a set or the variance of a method without
+    full gradients, any of which its source may set to 1.
+    """
+    usual, requires = USUAL_CONSTANTS[-1], set(getattr(kind, "requires", ()))
+    units = {CURVATURE: "L", LENGTH: "D", VALUE: "delta", SQUARE: "sigma2", (1, -3): "L2_ms"}
+
+    def log_iterations(unit: Unit | None, factor: float) -> float:
+        names = [name for name in MEANING if CONSTANTS[name] == unit]
+        other = {name: factor * getattr(usual, name) for name in names}
+        epsilon = 0.002 if names else 0.002 * factor
+        return math.log2(kind.theory(epsilon, replace(usual, **other)).iterations)
+
+    def exponent(unit: Unit | None) -> float:
+        middle, up, down = (log_iterations(unit, factor) for factor in (1.0, 2.0, 0.5))
+        power = round(3.0 * (up - down)) / 6.0
+        if abs(up - middle - power) > 0.02:
+            raise ValueError("no product of powers")
+        return power
+
+    try:
+        powers, epsilon = {unit: exponent(unit) for unit in units}, exponent(None)
+    except Exception:  # as a schedule may refuse by any error
+        return ""
+    needed = {CURVATURE, VALUE, *([LENGTH] if "lo" in requires else [])}
+    needed |= set() if {"gradient", "table"} & requires else {SQUARE}
+    if not (epsilon and all(powers[unit] for unit in needed)):
+        return ""
+    f, x = (round(-sum(p * u[k] for u, p in powers.items()) / epsilon, 6) for k in (0, 1))
+    if (f, x) in {*ACCURACIES, NUMBER, LENGTH, (0.0, 2.0)}:
+        return ""
+    text = " ".join(f"{units[unit]}^{power:.3g}" for unit, power in powers.items() if power)
+    words = f"iterations grow as {text} epsilon^{epsilon:.3g}"
+    return f"{words}, which gives epsilon the unit {format_unit((f, x))}"
 
 
 def _describe_schedule_change(runs: RunRecords) -> str | None:

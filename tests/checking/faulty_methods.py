@@ -282,6 +282,11 @@ def _shrinks(cls, epsilon, constants, **given):
     return cls(iterations=int(100 * epsilon) + 1)
 
 
+def _loses_a_diameter(cls, epsilon, constants, **given):
+    c = constants
+    return cls(iterations=max(1, int(c.L_f * c.D * c.delta / epsilon**2)))
+
+
 def _inverts(cls, epsilon, constants, **given):
     return cls(iterations=max(1, int(10 * epsilon**2)))
 
@@ -361,6 +366,12 @@ ALGORITHMS = by_name(
         "a smaller epsilon needs more iterations": {
             "epsilon in place of 1/epsilon": _fw(theory=classmethod(_inverts)),
             "fewer iterations for more": _fw(theory=classmethod(_shrinks)),
+        },
+        "its schedule is the same in other units": {
+            "D in place of D^2": _fw(
+                theory=classmethod(_loses_a_diameter),
+                requires=frozenset({"batch", "gradient", "lo"}),
+            )
         },
     }
 )
