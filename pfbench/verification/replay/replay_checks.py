@@ -347,8 +347,10 @@ class Comparison:
                 break
             outcome = self.compare_run(case, transcript)
             if not outcome.agrees:
-                words = f"{case}: iteration {outcome.steps}: {outcome.reason}"
-                self.doubts.append(f"the draws are not tested, as a run differs: {words}")
+                reason = f"a run differs: {case}: iteration {outcome.steps}: {outcome.reason}"
+                if outcome.decided_by_rounding:
+                    reason = f"rounding decides a run: {case}: from iteration {outcome.steps} on"
+                self.doubts.append(f"the draws are not tested, as {reason}")
                 return logs, outcome.is_mismatch
             self.doubts += outcome.notes if outcome.log.has_table_repeats_queried_once else []
             logs.append(outcome.log)

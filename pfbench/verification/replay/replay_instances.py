@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, format_error
 from pfbench.base.names import find_entry
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import draw_synthetic_entries
@@ -170,7 +170,10 @@ def make_case(method: Any, values: Mapping[str, Any]) -> ReplayCase:
         problem = make_instance(options, shape)
         problem()
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{dict(values)} is no test case of {method.name}: {error}.") from error
+        raise InputError(
+            f"{dict(values)} is no test case of {method.name} ({format_error(error).rstrip('.')}): "
+            "give kind and shape, as in [kind=space,shape=2,n=3]."
+        ) from error
     parameters = {name: value for name, value in values.items() if name in names}
     return ReplayCase(problem, parameters, is_extreme=True)
 

@@ -14,6 +14,7 @@ from ten_styles import FAULTS as LATE
 from ten_styles import STYLES as TEN
 from ten_styles import Away
 
+from pfbench.algorithms.spider import Spider
 from pfbench.base.protocols import State
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.verification.subject import Subject
@@ -46,6 +47,25 @@ def test_a_right_method_in_another_style_is_not_accused(kind, name):
         found = judge_by(what, name, kind)
         expected = ("holds", "inconclusive") if what != "law" else ("holds",)
         assert found.verdict in expected, found.reason
+
+
+class RootOfSum(Spider):
+    """Normalises by another formula, whose rounding grows where a run is near the minimum."""
+
+    def run(self, ask, x, rng):
+        if self.option == 1:
+            raise ValueError("option 1 is missing")
+        estimate = self.estimator.start(ask, rng)
+        for _ in range(self.iterations):
+            v = estimate(x)
+            length = self.step / max(math.sqrt((v * v).sum()), 1e-300)
+            before, x = x, x - min(length, self.lam or math.inf) * v
+            yield State(x, before, v)
+
+
+def test_a_run_is_followed_although_rounding_grows():
+    found = judge_by("run", "spider", RootOfSum)
+    assert found.verdict == "holds", found.reason
 
 
 class WithoutAlpha(Momentum):
