@@ -146,11 +146,6 @@ class ConstantSlopeProblem(FiniteSum):
         change = self._spread(r) - self._spread(s)
         return np.array([self._slope(r) - self._slope(s) + _mean_sign(sample) * change])
 
-    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return the proximal point at x - lam g for `lam` times the penalty, shape (1,)."""
-        y = float(x[0]) - lam * float(g[0])
-        return np.array([math.copysign(max(0.0, abs(y) - lam * self.weight), y)])
-
     def _slope(self, r: float) -> float:
         return self.g * math.tanh(self.max_curvature * r / self.g)
 

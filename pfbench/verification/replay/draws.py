@@ -55,9 +55,9 @@ class ResolvedDraws:
         batches = [*self.list_batches("batches"), *self.table_batches]
         return sorted(batches, key=lambda draw: draw[0])
 
-    def list_batches(self, *kinds: str) -> DrawLog:
-        """Return the batches of the given kinds that the queries of the run reveal completely."""
-        draws = [draw for kind in kinds for draw in getattr(self, kind)]
+    def list_batches(self, kind: str) -> DrawLog:
+        """Return the batches of one kind that the queries of the run reveal completely."""
+        draws: DrawLog = getattr(self, kind)
         return [(step, batch) for step, batch in draws if batch.size and batch.min() >= 0]
 
 
