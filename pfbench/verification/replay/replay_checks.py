@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.counts import COUNTED, OracleKind
-from pfbench.base.errors import InputError, PfbenchError, format_error_with_notes
+from pfbench.base.counts import COUNTED, Budget, OracleKind
+from pfbench.base.errors import BudgetExhausted, InputError, PfbenchError, format_error_with_notes
 from pfbench.base.status import Verdict
+from pfbench.oracles import Ledger
+from pfbench.runs.loop.steps import steps
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.replay.draw_streams import draw_cases_and_run_counts, examine_draw_law
 from pfbench.verification.replay.draws import ResolvedDraws
@@ -75,7 +77,7 @@ def compare_runs_with_reference(
         if transcript is None:
             continue
         if not comparison.steps:
-            comparison.check_seed(case, algorithm)
+            comparison.check_seed_and_budget(case, algorithm)
         if comparison.violation:
             break
         outcome = comparison.compare_run(case, transcript)
@@ -388,8 +390,8 @@ class Comparison:
         kinds = ("lo", "po") if "refresh" in case.parameters else ("sfo", "lo", "po")
         return fewer and all(spent[kind] == expected[kind] for kind in kinds)
 
-    def check_seed(self, case: ReplayCase, algorithm: Any) -> None:
-        """Check that two runs with equal seeds are identical."""
+    def check_seed_and_budget(self, case: ReplayCase, algorithm: Any) -> None:
+        """Check that runs with equal seeds are identical, and that a spent budget ends a run."""
         (seed,) = self.trial.seeds(1, "repeated")
         first, second = (self.record(case, algorithm, seed) for _ in range(2))
         if first is None or second is None:
@@ -401,6 +403,12 @@ class Comparison:
                     f"from the stream `rng` (repeat: {self.trial.command})"
                 )
                 return
+        for kind, spent in zip(COUNTED, first.charged, strict=True):
+            if kind in ("sfo", "lo", "po") and spent > 1 and not self.violation:
+                ledger = Ledger(Budget(**{kind: spent // 2}))
+                problem = self.trial.subject.problem_under_test(case.problem())
+                if words := _describe_run_past_budget(problem, algorithm, first.seed, ledger):
+                    self.violation = f"{case}: it {words}. Do not catch exceptions of the oracles"
 
     def make_refusal_error(self) -> NotTestable:
         """Return an error that names what the method lacks, requires or refuses."""
@@ -441,11 +449,28 @@ def _describe_case_for_hand_check(case: ReplayCase, outcome: ReplayOutcome) -> s
     """Return the formulas, start and draws of a quadratic case as text; "" for other cases."""
     formula = getattr(case.problem(), "formula", "")
     draws = outcome.log
-    batches = [*draws.all_uniform_batches, *draws.list_batches("weighted", "subsets")]
+    batches = [
+        *draws.all_uniform_batches,
+        *draws.list_batches("weighted"),
+        *draws.list_batches("subsets"),
+    ]
     texts = [f"batch {batch.tolist()} at t={step}" for step, batch in batches]
     texts += [f"coin {'heads' if coin else 'tails'} at t={step}" for step, coin in draws.coins]
     texts += [f"pick {index} of {count} from t={step}" for step, index, count in draws.picks]
     return formula and "; ".join(["", f"here {formula}", *texts])
+
+
+def _describe_run_past_budget(problem: Any, algorithm: Any, seed: int, ledger: Ledger) -> str:
+    """Describe how a run goes on after its budget is spent; return "" if the run stops."""
+    run = steps(problem, algorithm, seed=seed, ledger=ledger)
+    try:
+        for _ in run.states:
+            if ledger.end_reason:
+                return f"goes on after its budget is spent: {ledger.end_reason}"
+    except BudgetExhausted:
+        return ""
+    words = f"ends by itself after its budget is spent: {ledger.end_reason}"
+    return words if ledger.end_reason else ""
 
 
 def _count_calls(transcript: Transcript) -> Mapping[str, float]:
