@@ -1,5 +1,6 @@
 """Loops over the edges of a graph: topological order, shortest paths, spanning forests."""
 
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -84,6 +85,57 @@ def follow_path(choice: Integers, heads: Integers, source: int, sink: int) -> In
         node = heads[choice[node]]
         length += 1
     return path[:length]
+
+
+@compile_serial
+def max_path_difference(order: Integers, graph: Graph, origin: int, destination: int) -> int:
+    """Return the largest number of edges that are on exactly one of two paths.
+
+    The number is the cost of a flow of two units, in which an edge counts 1 for the first unit and
+    -1 for the second. The first unit takes a longest path. The second takes a shortest path in the
+    residual graph, by Dijkstra with the longest distances as potentials.
+    """
+    nodes = graph.indptr.size - 1
+    longest = np.full(nodes, -1)
+    before = np.full(nodes, -1)
+    via = np.full(nodes, -1)
+    longest[origin] = 0
+    for k in range(order.size):
+        node = order[k]
+        if longest[node] < 0:
+            continue
+        for j in range(graph.indptr[node], graph.indptr[node + 1]):
+            head = graph.heads[graph.outgoing[j]]
+            if longest[node] + 1 > longest[head]:
+                longest[head] = longest[node] + 1
+                before[head] = node
+                via[head] = graph.outgoing[j]
+    used = np.zeros(graph.heads.size, dtype=np.bool_)
+    back = np.full(nodes, -1)
+    node = destination
+    while node != origin:
+        used[via[node]] = True
+        back[node] = before[node]
+        node = before[node]
+    far = 4 * nodes
+    reduced = np.full(nodes, far)
+    reduced[origin] = 0
+    heap = [(0, origin)]
+    while len(heap) > 0:
+        current, node = heappop(heap)
+        if current > reduced[node]:
+            continue
+        for j in range(graph.indptr[node], graph.indptr[node + 1]):
+            edge = graph.outgoing[j]
+            head = graph.heads[edge]
+            difference = current + longest[head] - longest[node] + (1 if used[edge] else -1)
+            if difference < reduced[head]:
+                reduced[head] = difference
+                heappush(heap, (difference, head))
+        if back[node] >= 0 and current < reduced[back[node]]:
+            reduced[back[node]] = current
+            heappush(heap, (current, back[node]))
+    return int(2 * longest[destination] - reduced[destination])
 
 
 @compile_serial

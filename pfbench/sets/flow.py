@@ -64,7 +64,6 @@ class UnitFlowPolytope(VectorConvexBody):
 
     name: ClassVar[str] = "unit-flow"
     polytope: ClassVar[bool] = True
-    diameter_is_exact: ClassVar[bool] = False
     summary: ClassVar[str] = "unit flows through a directed acyclic graph: convex hull of its paths"
     required_arguments: ClassVar[str] = "a graph: UnitFlowPolytope(edges, origin, destination)"
     source: ClassVar[str] = "shortest path in topological order: Cormen et al. 2022, chapter 22"
@@ -131,12 +130,12 @@ class UnitFlowPolytope(VectorConvexBody):
 
     @cached_property
     def diameter(self) -> float:
-        """Upper bound of the diameter, from the largest number T of edges of a path, in O(E).
+        """Exact diameter, the square root of the largest number of edges in which two paths differ.
 
-        Two paths differ in at most 2 T edges, and in at most all of them.
+        It takes O(E log E); see `pfbench.kernels.graphs.max_path_difference`.
         """
-        longest = self._path_vector(self._cheapest_next_edges(np.full(self.d, -1.0)))
-        return math.sqrt(min(2.0 * float(longest.sum()), self.d))
+        paths = self._order, self._graph, self.origin, self.destination
+        return math.sqrt(graphs.max_path_difference(*paths))
 
     def lo(self, g: Any) -> Floats:
         """Return the incidence vector of a path of least cost, given the E edge costs g, in O(E).

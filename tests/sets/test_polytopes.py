@@ -398,6 +398,7 @@ def test_sets_of_one_point_have_diameter_0():
     bodies = [
         Box(2, 1.5, 1.5),
         BirkhoffPolytope(1),
+        UnitFlowPolytope([(0, 1)], 0, 1),
         SpanningTreePolytope([(0, 1), (1, 2)]),
         MatroidBasePolytope(UniformMatroid(3, 3)),
         MatroidBasePolytope(UniformMatroid(3, 0)),
@@ -546,13 +547,22 @@ def test_random_acyclic_graphs():
             continue
         tried += 1
         case = unit_flow(edges, origin, destination)
-        assert largest_distance(case) <= case.body.diameter * (1.0 + 1e-14)
+        assert_allclose(case.body.diameter, largest_distance(case), atol=1e-12)
         for _ in range(5):
             g = rng.integers(-3, 4, size=len(edges)).astype(float)
             v = case.body.lo(g)
             assert is_vertex(case, v)
             assert g @ v == (case.vertices @ g).min()
         assert is_vertex(case, case.body.random_vertex(rng))
+
+
+def test_the_two_paths_that_differ_most_need_not_include_a_longest_one():
+    """0 to 1 and 2 to 9 in two edges each; so are 0 to 2 and 1 to 9; and an edge 1 to 2."""
+    edges = [(0, 3), (3, 1), (1, 2), (2, 4), (4, 9), (0, 5), (5, 2), (1, 6), (6, 9)]
+    case = unit_flow(edges, 0, 9)
+    longest = case.vertices[case.vertices.sum(axis=1) == 5.0]
+    assert np.linalg.norm(case.vertices[:, None] - longest, axis=2).max() < math.sqrt(8.0)
+    assert_allclose(case.body.diameter, math.sqrt(8.0), rtol=1e-15)
 
 
 def test_random_connected_graphs():
