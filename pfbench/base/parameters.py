@@ -35,7 +35,7 @@ class Parameter:
     text
         Whether the value is a string, even if it looks like a number.
     sources
-        Data sources that have the parameter; empty if all have it.
+        Data sources, sets or penalties that have the parameter; empty if all have it.
     """
 
     description: str

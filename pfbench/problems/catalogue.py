@@ -1,7 +1,7 @@
 """Catalogue of problems, with their parameters."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -25,9 +25,6 @@ from pfbench.sets.catalogue import PENALTIES, SETS, penalty_class, set_class
 
 _TOO_LARGE = ("Maximum allowed dimension", "array is too big")
 """Starts of NumPy's messages about arrays with too many entries."""
-
-_FEW = 3
-"""Maximum number of sets for which a parameter's description names the sets that have it."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +67,6 @@ class ProblemEntry:
             (self.family.points, "arrays")
         )
 
-    def set_and_penalty_parameters(self) -> dict[str, Parameter]:
-        """Return the parameters of all sets and penalties that the problem accepts, by name."""
-        return dict(_set_and_penalty_parameters(self))
-
     def parameters(self) -> dict[str, Parameter]:
         """Return the parameters of the problem, its sets, its penalties and its data sources."""
         of_sources = merge_parameters(
@@ -81,7 +74,7 @@ class ProblemEntry:
         )
         return {
             **collect_declared_parameters(self.family),
-            **self.set_and_penalty_parameters(),
+            **_set_and_penalty_parameters(self),
             **of_sources,
         }
 
@@ -102,16 +95,11 @@ class ProblemEntry:
             if parameters[part] is not None:
                 check_text(part, parameters[part], "l1")
         check_values_for_text_parameters(parameters, existing)
-        of_sets = {**_user_part_parameters(parameters), **self.set_and_penalty_parameters()}
-        own = {
-            name: parameters[name]
-            for name in parameters
-            if name in collect_declared_parameters(self.family)
-        }
-        of_set = {name: parameters[name] for name in parameters if name in of_sets}
-        rest = {
-            name: parameters[name] for name in parameters if name not in own and name not in of_set
-        }
+        of_sets = {**_user_part_parameters(parameters), **_set_and_penalty_parameters(self)}
+        declared = collect_declared_parameters(self.family)
+        own = {name: value for name, value in parameters.items() if name in declared}
+        of_set = {name: value for name, value in parameters.items() if name in of_sets}
+        rest = {k: v for k, v in parameters.items() if k not in own and k not in of_set}
         make: Callable[..., ProblemFamily] = self.family
         if issubclass(self.family, AnySetFamily):
             own["of_set"] = of_set
@@ -121,29 +109,18 @@ class ProblemEntry:
 @cache
 def _set_and_penalty_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
     """Return the cached parameters of all sets and penalties that a problem accepts, by name."""
-    kinds = (("set", SETS), ("penalty", PENALTIES))
-    parameters: dict[str, dict[str, Parameter]] = {}
-    for kind, entries in kinds:
-        for body in entries.values():
-            if entry.accepts_every(kind, body.points) and not body.required_arguments:
-                for name, parameter in body.parameters().items():
-                    parameters.setdefault(name, {})[f"{kind}={body.name}"] = parameter
-    results = {}
-    for name, by in parameters.items():
-        abouts: dict[str, list[str]] = {}
-        for choice, parameter in by.items():
-            abouts.setdefault(parameter.description, []).append(choice)
-        few = len(by) <= _FEW
-        description = "; ".join(
-            f"{text} ({', '.join(owner)})" if few else text for text, owner in abouts.items()
-        )
-        results[name] = Parameter(description, next(iter(by.values())).default or "needed")
-    if "radius" in results:
-        own, radius = entry.family.only_set, entry.family.default_radius
-        results["radius"] = Parameter(
-            results["radius"].description, f"{radius:g} for {own}, else 1"
-        )
-    return results
+    parameters = merge_parameters(
+        {
+            f"{kind}={body.name}": body.parameters()
+            for kind, entries in (("set", SETS), ("penalty", PENALTIES))
+            for body in entries.values()
+            if entry.accepts_every(kind, body.points) and not body.required_arguments
+        }
+    )
+    words = {name: parameter.default or "needed" for name, parameter in parameters.items()}
+    if "radius" in words:
+        words["radius"] = f"{entry.family.default_radius:g} for {entry.family.only_set}, else 1"
+    return {name: replace(parameters[name], default=words[name]) for name in words}
 
 
 def _user_part_parameters(parameters: Mapping[str, Any]) -> dict[str, Parameter]:
