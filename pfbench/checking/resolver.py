@@ -234,24 +234,18 @@ def _load_small_builtin_set(selector: Selector) -> Any:
     """Return a built-in set in a small size, or an example of a set that needs arguments."""
     if selector.name in EXAMPLES and not selector.parameters:
         return EXAMPLES[selector.name]()
-    entry = SETS[selector.name]
-    return feasible_set(
-        selector.name, SHAPES[entry.points], **_parameters_with_test_values(entry, selector)
-    )
+    return _load_small_builtin_part(feasible_set, SETS[selector.name], selector)
 
 
 def _load_builtin_penalty(selector: Selector) -> Any:
-    entry = PENALTIES[selector.name]
-    return penalty(
-        selector.name, SHAPES[entry.points], **_parameters_with_test_values(entry, selector)
-    )
+    return _load_small_builtin_part(penalty, PENALTIES[selector.name], selector)
 
 
-def _parameters_with_test_values(entry: Any, selector: Selector) -> dict[str, Any]:
-    """Return a set's or penalty's parameters: the selector's, and test values for missing ones."""
+def _load_small_builtin_part(build: Callable[..., Any], entry: Any, selector: Selector) -> Any:
+    """Build a set or penalty; required parameters that the selector omits get test values."""
     needed = {name for name, parameter in entry.parameters().items() if parameter.is_required}
-    usual = {"k": 2, "groups": 2}
-    return {name: usual[name] for name in usual if name in needed} | dict(selector.parameters)
+    usual = {name: 2 for name in ("k", "groups") if name in needed}
+    return build(selector.name, SHAPES[entry.points], **usual | dict(selector.parameters))
 
 
 # --- user-defined objects -------------------------------------------------------------------------

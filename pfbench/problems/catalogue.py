@@ -21,7 +21,7 @@ from pfbench.base.selectors import USER_PARTS, Selector
 from pfbench.problems import families, noise_families
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.family import AnySetFamily, ProblemFamily
-from pfbench.sets.catalogue import PENALTIES, SETS, penalty_class, set_class
+from pfbench.sets.catalogue import PENALTIES, SETS, find_class
 
 _TOO_LARGE = ("Maximum allowed dimension", "array is too big")
 """Starts of NumPy's messages about arrays with too many entries."""
@@ -125,16 +125,11 @@ def _set_and_penalty_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
 
 def _user_part_parameters(parameters: Mapping[str, Any]) -> dict[str, Parameter]:
     """Import a user-defined set and penalty, and return their parameters by name."""
-    kinds = (("set", set_class), ("penalty", penalty_class))
-    named = (
-        (source, str(parameters[kind]))
-        for kind, source in kinds
-        if ":" in str(parameters.get(kind))
-    )
     return {
         key: parameter
-        for source, name in named
-        for key, parameter in source(name).parameters().items()
+        for kind in ("set", "penalty")
+        if ":" in (name := str(parameters.get(kind)))
+        for key, parameter in find_class(kind, name).parameters().items()
     }
 
 

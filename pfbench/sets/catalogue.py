@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import is_dataclass
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
@@ -45,8 +45,6 @@ from pfbench.sets.square_matrices import BirkhoffPolytope, Spectrahedron
 from pfbench.sets.submodular import Permutahedron, SubmodularBasePolytope
 
 Shape = tuple[int, ...]
-
-SetEntry = TypeVar("SetEntry", type[ConvexBody], type[NormPenalty])
 
 SETS: Mapping[str, type[ConvexBody]] = MappingProxyType(
     {
@@ -113,44 +111,35 @@ def feasible_set(name: str, shape: Shape, **parameters: Any) -> ConvexBody:
         If the name or a parameter is unknown, missing or out of range, if the points have another
         shape, or if the set needs a graph or a function.
     """
-    body: ConvexBody = _build("set", name, set_class(name), SETS, shape, parameters)
+    body: ConvexBody = _build("set", name, shape, parameters)
     return body
 
 
 def penalty(name: str, shape: Shape, **parameters: Any) -> NormPenalty:
     """Build the penalty called `name` for points of a shape; see `feasible_set`."""
-    penalty: NormPenalty = _build(
-        "penalty", name, penalty_class(name), PENALTIES, shape, parameters
-    )
+    penalty: NormPenalty = _build("penalty", name, shape, parameters)
     return penalty
 
 
-def set_class(name: str) -> type[ConvexBody]:
-    """Return the class of the built-in or user-defined set called `name`.
+_KINDS: Mapping[str, tuple[type[Any], Mapping[str, type[Any]]]] = MappingProxyType(
+    {"set": (ConvexBody, SETS), "penalty": (NormPenalty, PENALTIES)}
+)
+"""Base class and built-in classes, by kind."""
 
-    A user-defined class is imported.
+
+def find_class(kind: str, name: str) -> Any:
+    """Return the class of the built-in or user-defined set or penalty called `name`.
+
+    `kind` is "set" or "penalty". A user-defined class is imported.
 
     Raises
     ------
     InputError
-        If the name is unknown, or the object is not a set.
+        If the name is unknown, or the object is not of this kind.
     """
-    return (
-        _load_user_class("set", name, ConvexBody) if ":" in name else find_entry("set", name, SETS)
-    )
-
-
-def penalty_class(name: str) -> type[NormPenalty]:
-    """Return the class of the built-in or user-defined penalty called `name`; see `set_class`."""
-    return (
-        _load_user_class("penalty", name, NormPenalty)
-        if ":" in name
-        else find_entry("penalty", name, PENALTIES)
-    )
-
-
-def _load_user_class(kind: str, name: str, base: type) -> Any:
-    """Load the class of a user-defined set or penalty; raise if it is not a subclass of `base`."""
+    base, entries = _KINDS[kind]
+    if ":" not in name:
+        return find_entry(kind, name, entries)
     data = load_user_object(name)
     home = f"{base.__module__}.{base.__name__}"
     if not isinstance(data, type) or not issubclass(data, base):
@@ -163,20 +152,15 @@ def _load_user_class(kind: str, name: str, base: type) -> Any:
     return data
 
 
-def _build(
-    kind: str,
-    name: str,
-    entry: SetEntry,
-    entries: Mapping[str, SetEntry],
-    shape: Shape,
-    parameters: Mapping[str, Any],
-) -> Any:
-    """Build a set or penalty of class `entry` for a shape; raise if this is impossible."""
+def _build(kind: str, name: str, shape: Shape, parameters: Mapping[str, Any]) -> Any:
+    """Build a set or penalty for a shape; raise if this is impossible."""
+    entry = find_class(kind, name)
     if entry.required_arguments:
         raise InputError(
             f"the {kind} {name} is built only in Python, as it needs {entry.required_arguments}."
         )
     if not can_build(entry, shape):
+        entries = _KINDS[kind][1]
         fitting = ", ".join(other for other in entries if can_build(entries[other], shape))
         raise InputError(
             f"the {kind} {name} is for {entry.points}, and these points have shape {shape}: choose "
