@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
+from pfbench.algorithms.nfwu import METHODS as NFWU_METHODS
 from pfbench.base.constants import Constants
 from pfbench.claims.methods.schedule_formulas import (
     add_parameters_to_requests,
@@ -177,7 +178,7 @@ def momentum_sfw_schedule(epsilon: float, c: Constants) -> Printed:
     )
 
 
-def spider_convex_schedule(epsilon: float, c: Constants) -> Printed:
+def spider_fw_convex_schedule(epsilon: float, c: Constants) -> Printed:
     """Return SPIDER-FW's smallest number T of iterations with 10 L D^2/(T+1) <= epsilon."""
     size = 10.0 * smoothness_L(c) * c.D**2
     return _compute_least_iterations(lambda T: size / (T + 1.0), epsilon)
@@ -199,7 +200,7 @@ def page_convex_bound(c: Constants, T: float) -> float:
     return (c.delta * (s - 1) * (s - 2) + 4.0 * C * T) / ((T + s - 1) * (T + s - 2))
 
 
-def page_convex_schedule(epsilon: float, c: Constants) -> Printed:
+def page_fw_convex_schedule(epsilon: float, c: Constants) -> Printed:
     """Return PAGE-FW's batch, chance of a full gradient, step delay and number of iterations.
 
     The number T of iterations is the smallest with a bound of at most epsilon.
@@ -288,32 +289,8 @@ def _compute_least_iterations(bound: Callable[[float], float], epsilon: float) -
     return {"iterations": smallest_horizon(bound, epsilon)}
 
 
-SCHEDULES = {
-    "frank-wolfe": frank_wolfe_schedule,
-    "heavy-ball-fw": partial(heavy_ball_or_optimistic_schedule, constant=2.0),
-    "optimistic-fw": partial(heavy_ball_or_optimistic_schedule, constant=4.0),
-    "local-lmo": local_lmo_schedule,
-    "sfw": sfw_schedule,
-    "svfw": svfw_schedule,
-    "sagafw": sagafw_schedule,
-    "spider-fw": spider_fw_schedule,
-    "page-fw": page_fw_schedule,
-    "lsvrg-fw": lsvrg_fw_schedule,
-    "zerosarah-fw": zerosarah_fw_schedule,
-    "storm-fw": storm_fw_schedule,
-    "one-sfw": one_sfw_schedule,
-    "momentum-sfw": momentum_sfw_schedule,
-    "page-fw-convex": page_convex_schedule,
-    "spider-fw-convex": spider_convex_schedule,
-    "nfwu-sg": nfwu_sg_schedule,
-    "nfwu-svrg": nfwu_svrg_schedule,
-    "nfwu-spiderg": nfwu_spiderg_schedule,
-    "nfwu-casvrg": nfwu_casvrg_schedule,
-    "nfwu-caspiderg": nfwu_caspiderg_schedule,
-    "nfwu-page": nfwu_page_schedule,
-    "nfwu-lsvrg": nfwu_lsvrg_schedule,
-    "nfwu-storm": nfwu_storm_schedule,
-}
+heavy_ball_fw_schedule = partial(heavy_ball_or_optimistic_schedule, constant=2.0)
+optimistic_fw_schedule = partial(heavy_ball_or_optimistic_schedule, constant=4.0)
 
 _SEARCHES = tuple(
     ScheduleRequest(epsilon, c, parameters)
@@ -359,6 +336,6 @@ REQUESTS = {
     **dict.fromkeys(("storm-fw", "one-sfw", "momentum-sfw"), _COARSE),
     # For some accuracies, a small error in a term of the bound gives another T.
     "page-fw-convex": (*_COARSE, *requests_at_jumps(page_convex_bound)),
-    **{name: _NFWU for name in SCHEDULES if name.startswith("nfwu-")},
+    **{method.name: _NFWU for method in NFWU_METHODS},
 }
 """Requests for which a schedule is compared, where they are not the usual ones."""

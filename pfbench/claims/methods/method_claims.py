@@ -45,12 +45,17 @@ _FAMILIES = (frank_wolfe_schedules, sliding_schedules, proximal_schedules)
 
 _ATTRIBUTIONS = tomllib.loads(Path(__file__).with_name("schedules.toml").read_text("utf-8"))
 
+
+def _find_published_schedule(name: str) -> PublishedSchedule:
+    """Return the published schedule of a method: the function ``NAME_schedule`` of a family."""
+    function = f"{name.replace('-', '_')}_schedule"
+    family = next(family for family in _FAMILIES if hasattr(family, function))
+    requests = family.REQUESTS.get(name, WANTED)
+    return PublishedSchedule(getattr(family, function), _ATTRIBUTIONS[name], requests)
+
+
 SCHEDULES: Mapping[str, PublishedSchedule] = MappingProxyType(
-    {
-        name: PublishedSchedule(schedule, _ATTRIBUTIONS[name], family.REQUESTS.get(name, WANTED))
-        for family in _FAMILIES
-        for name, schedule in family.SCHEDULES.items()
-    }
+    {name: _find_published_schedule(name) for name in _ATTRIBUTIONS}
 )
 """The published schedules, by the name of the method."""
 

@@ -19,12 +19,12 @@ from pfbench.claims.methods.schedule_formulas import (
 from pfbench.verification.schedules import WANTED, Printed
 
 
-def gradient_descent_schedule(epsilon: float, c: Constants) -> Printed:
+def prox_gd_schedule(epsilon: float, c: Constants) -> Printed:
     """Return the parameters of gradient descent: step 1/L_f, and iterations to accuracy epsilon."""
     return {"iterations": 2.0 * c.L_f * c.delta / epsilon**2 - 1.0, "step": 1.0 / c.L_f}
 
 
-def rspg_schedule(epsilon: float, c: Constants) -> Printed:
+def prox_sgd_schedule(epsilon: float, c: Constants) -> Printed:
     """Return RSPG's step 1/(2L), iterations and batch, which make two error terms epsilon/2."""
     L = smoothness_L(c)
     T, b = 16.0 * L * c.delta / epsilon, 12.0 * c.sigma2 / epsilon
@@ -41,7 +41,7 @@ def svrg_schedule(epsilon: float, c: Constants) -> Printed:
     return {"iterations": T, "step": 1.0 / (3.0 * L), "batch": root**2, "period": root}
 
 
-def svrg_plus_schedule(epsilon: float, c: Constants, *, online: bool = False) -> Printed:
+def prox_svrg_plus_schedule(epsilon: float, c: Constants, *, online: bool = False) -> Printed:
     """Return the parameters of ProxSVRG+: step 1/(6L), batch b, period sqrt b, and iterations T.
 
     The batch is b = min(n, 1/epsilon)^(2/3), the best choice of the source. The online form has
@@ -105,7 +105,7 @@ def spider_schedule(epsilon: float, c: Constants) -> Printed:
     return {"iterations": T, "step": epsilon / L, "lam": 0.5 / L, "batch": root, "period": root}
 
 
-def spiderboost_schedule(
+def schedule_of_spiderboosts(
     epsilon: float, c: Constants, *, constant: float, step: float = 0.5
 ) -> Printed:
     """Return the parameters of SpiderBoost: period and batch sqrt n, step `step`/L, iterations T.
@@ -211,30 +211,12 @@ def natasha15_schedule(epsilon: float, c: Constants, sigma: float | None = None)
     }
 
 
-SCHEDULES = {
-    "prox-gd": gradient_descent_schedule,
-    "projected-gradient": gradient_descent_schedule,
-    "prox-sgd": rspg_schedule,
-    "svrg": svrg_schedule,
-    "prox-svrg": svrg_schedule,
-    "projected-svrg": svrg_schedule,
-    "prox-svrg-plus": svrg_plus_schedule,
-    "saga": saga_schedule,
-    "prox-saga": prox_saga_schedule,
-    "spiderboost": partial(spiderboost_schedule, constant=4.0),
-    "prox-spiderboost": partial(spiderboost_schedule, constant=20.0),
-    "sarah": sarah_schedule,
-    "spider": spider_schedule,
-    # Theorem 3 of wang2019 states no constant of T; the 20 is that of Prox-SpiderBoost.
-    "prox-spiderboost-m": partial(spiderboost_schedule, constant=20.0, step=0.125),
-    "page": page_schedule,
-    "prox-page": prox_page_schedule,
-    "lsvrg": lsvrg_schedule,
-    "zerosarah": zerosarah_schedule,
-    "rsag": rsag_schedule,
-    "prox-rsag": prox_rsag_schedule,
-    "natasha15": natasha15_schedule,
-}
+projected_gradient_schedule = prox_gd_schedule
+prox_svrg_schedule = projected_svrg_schedule = svrg_schedule
+spiderboost_schedule = partial(schedule_of_spiderboosts, constant=4.0)
+prox_spiderboost_schedule = partial(schedule_of_spiderboosts, constant=20.0)
+# Theorem 3 of wang2019 states no constant of T; the 20 is that of Prox-SpiderBoost.
+prox_spiderboost_m_schedule = partial(schedule_of_spiderboosts, constant=20.0, step=0.125)
 
 REQUESTS = {
     "prox-svrg-plus": (*WANTED, *add_parameters_to_requests(online=True)),

@@ -49,7 +49,7 @@ def stochastic_ncgs_mapping_bound(c: Constants, N: float) -> float:
     return size + lower + inner + noise
 
 
-def stochastic_schedule(epsilon: float, c: Constants) -> Printed:
+def ncgs_stochastic_schedule(epsilon: float, c: Constants) -> Printed:
     """Return the parameters of stochastic NCGS from theorem 2 of qu2018, as corrected by pfbench.
 
     They include eta = 1/N and batches of m_k = k components.
@@ -78,7 +78,7 @@ def convex_bound(c: Constants, N: float) -> float:
     return float(15.0 * c.L_f * c.D**2 / (2.0 * (N * N + 3.0 * N + 2.0)))
 
 
-def convex_schedule(epsilon: float, c: Constants) -> Printed:
+def cgs_convex_schedule(epsilon: float, c: Constants) -> Printed:
     """Return the parameters of gradient sliding for convex f: L_f, D and the iterations N."""
     N = smallest_horizon(partial(convex_bound, c), epsilon)
     return {"iterations": N, "smoothness": c.L_f, "diameter": c.D}
@@ -131,23 +131,13 @@ def storc_schedule(epsilon: float, c: Constants, *, is_practical: bool = False) 
     return {**printed, "batch": m}
 
 
-SCHEDULES = {
-    "ncgs": ncgs_schedule,
-    "ncgs-stochastic": stochastic_schedule,
-    "ncgs-vr": ncgs_vr_schedule,
-    "cgs-convex": convex_schedule,
-    "ncgs-spider": ncgs_spider_schedule,
-    "cgs": cgs_schedule,
-    "storc": storc_schedule,
-}
-
 _JUMPS = requests_at_jumps(option2_bound)
 _CONVEX = tuple(
     replace(request, constants=replace(request.constants, ell=0.0)) for request in SLIDING
 )
 
 REQUESTS = {
-    **dict.fromkeys(SCHEDULES, SLIDING),
+    **dict.fromkeys(("ncgs-vr", "cgs"), SLIDING),
     "ncgs": (
         *SLIDING,
         *(replace(request, parameters={"option": 2}) for request in (*SLIDING, *_JUMPS)),
