@@ -115,6 +115,7 @@ def find_first_rejection_and_p_value(
         (repeats, _log_mean_e_value_over_batches(bincount)[batch_of]),
     ]
     by_draw = [(subject, *_first_rejection_index_and_p_value(logs)) for subject, logs in tests]
+    by_draw.append(("is no longer drawn", *_find_absence_rejection_and_p_value(sample, n)))
     image = "comes with its image n - 1 - i more or less often than independent draws do"
     by_draw += [(image, *bet) for bet in _iterate_antithetic_tests(sample, batch_of, n)]
     suspects = [
@@ -155,6 +156,30 @@ def _iterate_antithetic_tests(
             _log_mean_e_process(_log_bets_on_repeats_in_window(lesser, since, n // 2))
         )
         yield (None if position is None else int(indices[position])), p_value
+
+
+def _find_absence_rejection_and_p_value(sample: Integers, n: int) -> tuple[int | None, float]:
+    """Test that no component is absent for too long; return (index of rejection or None, p-value).
+
+    After each of K uniform draws, the drawn component is missing from the next G draws with
+    probability (1 - 1/n)^G. The same holds for each of the n components at the beginning.
+    """
+    if n == 1:
+        return None, 1.0
+    K = len(sample)
+    order = np.argsort(sample, kind="stable")
+    firsts = np.concatenate([[True], np.diff(sample[order]) > 0])
+    before = np.where(firsts, -1, np.roll(order, 1))
+    lasts = np.concatenate([firsts[1:], [True]])
+    started = np.concatenate([before, order[lasts], np.full(int(lasts.sum() < n), -1)])
+    ended = np.concatenate([order, np.full(len(started) - K, K)])
+    each = -np.log1p(-1.0 / n)
+    pairs = np.log((K + n) * _TESTS)
+    G = int(np.ceil((pairs - np.log(LEVEL)) / each))
+    existing = started[ended - started - 1 >= G] + G
+    if not existing.size:
+        return None, 1.0
+    return int(existing.min()), float(np.exp(pairs - G * each))
 
 
 def _find_repeated_batch_sequence_and_p_value(

@@ -166,13 +166,28 @@ def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
     assert least <= p_value
 
 
-@pytest.mark.parametrize("since", [0, 1500, 2700])
-def test_a_component_that_is_no_longer_drawn_is_found(since):
-    rng = np.random.default_rng(4)
-    batches = [rng.integers(7 if t < since else 6, size=5) for t in range(3000)]
-    found, p_value = find_first_rejection_and_p_value(batches, 7)
-    assert since < found.batch < since + 150
-    assert p_value < 1e-6
+@pytest.mark.thin(2)
+@pytest.mark.parametrize(("lacking", "since"), [(299, 0), (0, 1000), (150, 5000)])
+def test_a_component_that_is_no_longer_drawn_is_found(lacking, since):
+    drawn = np.random.default_rng(4).integers(300, size=30_000)
+    assert indices._find_absence_rejection_and_p_value(drawn, 300) == (None, 1.0)
+    late = drawn[since:]
+    late[late == lacking] = (lacking + 7) % 300
+    place, p_value = indices._find_absence_rejection_and_p_value(drawn, 300)
+    assert since + 9_000 < place < since + 13_000
+    assert p_value < 1e-9
+    found, _ = find_first_rejection_and_p_value(np.split(drawn, 6000), 300)
+    assert found.description == "an index is no longer drawn"
+    assert abs(found.batch - place // 5) <= 1  # batches are shuffled
+
+
+def test_a_component_is_left_out_with_the_chance_that_is_said():
+    """Of all streams of six draws among two: those with a stretch of two or more."""
+    for G in (2, 3):
+        streams = np.array(list(itertools.product(range(2), repeat=6)))
+        stretches = [[len(list(same)) for _, same in itertools.groupby(one)] for one in streams]
+        share = np.mean([max(one) >= G for one in stretches])
+        assert share <= (6 + 2) * 0.5**G
 
 
 @pytest.mark.parametrize("p", [0.03, 0.3, 0.9])
