@@ -19,7 +19,6 @@ from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 from pfbench.base.errors import InputError, WorkerDied, brief_error_text
@@ -47,16 +46,24 @@ _MAKING = "pfbench.runs.engines.run_task"
 """Module from which a task reaches the objects that workers must have in common."""
 
 
-def _check_reachable(address: str) -> None:
+def _check_reachable(address: str, dask: Any) -> None:
     """Raise at once if no scheduler listens at an address; Dask itself would retry for long."""
-    try:
-        parts = urlsplit(address)
-        socket.create_connection((parts.hostname or "", parts.port or 0), REACH).close()
-    except (OSError, ValueError) as error:
+    scheme, _, location = address.partition("://")
+    host, _, port = location.rpartition(":")
+    if scheme not in ("tcp", "tls") or not host or not port.isdecimal() or int(port) > 65535:
         raise InputError(
-            f"no Dask scheduler answers at {address!r} ({error}): start one, and write "
-            "tcp://HOST:8786 or tls://HOST:8786."
-        ) from None
+            f"--scheduler {address!r} is not an address: write tcp://HOST:8786 or tls://HOST:8786."
+        )
+    if scheme == "tls" and not dask.Security().tls_ca_file:
+        raise InputError(
+            f"--scheduler {address} needs certificates: state them in Dask's configuration, "
+            "as docs/clusters.md shows (DASK_DISTRIBUTED__COMM__TLS__CA_FILE and so on)."
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH).close()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"no Dask scheduler answers at {address} ({reason}): start one.") from None
 
 
 class DaskEngine:
@@ -70,7 +77,8 @@ class DaskEngine:
     Raises
     ------
     InputError
-        If `distributed` is not installed, or no scheduler with workers answers.
+        If `distributed` is not installed, the address is invalid, a certificate is missing, or no
+        scheduler with workers answers.
     """
 
     def __init__(self, address: str) -> None:
@@ -80,7 +88,7 @@ class DaskEngine:
             raise InputError(
                 '--scheduler needs Dask: pip install "pfbench[cluster]" here and on the workers.'
             ) from error
-        _check_reachable(address)
+        _check_reachable(address, dask)
         self._address = address
         self._worker_count: tuple[Mapping[str, str], str] | None = None
         try:
@@ -88,7 +96,7 @@ class DaskEngine:
         except (OSError, ValueError, TypeError) as error:
             raise InputError(
                 f"{address} does not answer like a Dask scheduler, or refuses this machine: "
-                "start a scheduler there, or state your certificates as docs/clusters.md shows."
+                "start a scheduler there, or fix the certificates."
             ) from error
         self.slots = sum(self._thread_counts().values())
         if not self.slots:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -52,14 +51,13 @@ def engine(local):
     ["nonsense", "tcp://", "tcp://host", "tcp://host:port", "http://h:1", "tcp://h:99999", ":8786"],
 )
 def test_what_is_no_address_is_refused_at_once(address):
-    with pytest.raises(InputError, match="no Dask scheduler answers at"):
+    with pytest.raises(InputError, match="is not an address: write tcp://HOST:8786"):
         cluster.DaskEngine(address)
 
 
 def test_tls_without_certificates_says_what_is_lacking():
-    server = socket.create_server(("127.0.0.1", 0))
-    with server, pytest.raises(InputError, match="state your certificates"):
-        cluster.DaskEngine(f"tls://127.0.0.1:{server.getsockname()[1]}")
+    with pytest.raises(InputError, match="needs certificates"):
+        cluster.DaskEngine("tls://127.0.0.1:9")
 
 
 @pytest.mark.slow
