@@ -33,7 +33,9 @@ class AcceleratedMethod(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxASVRG(AcceleratedMethod):
-    """Accelerated proximal SVRG for convex f (algorithm 2 of its source).
+    """Accelerated proximal SVRG (theory for convex f).
+
+    Accelerated proximal SVRG for convex f (algorithm 2 of its source).
 
     mu = grad f(x~);  each inner step, with weight w:
         g = mean over S of [grad f_i(x) - grad f_i(x~)] + mu
@@ -42,9 +44,7 @@ class ProxASVRG(AcceleratedMethod):
     """
 
     name = "prox-asvrg"
-    summary = "accelerated proximal SVRG (theory for convex f)"
     source = "Shang, Jiao, Zhou, Cheng et al., ACML 2018, algorithm 2"
-    cites = ("shang2018",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
     assumes = frozenset({"convex"})
@@ -92,17 +92,18 @@ class ProxASVRG(AcceleratedMethod):
 
 
 class ASVRG(ProxASVRG):
-    """ASVRG for problems without a feasible set or penalty."""
+    """Accelerated SVRG, unconstrained (theory for convex f)."""
 
     name = "asvrg"
-    summary = "accelerated SVRG, unconstrained (theory for convex f)"
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT"
     requires = ProxASVRG.requires | SMOOTH
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProxKatyushaNS(AcceleratedMethod):
-    """Proximal Katyusha^ns for convex f, with option I (option=1) or option II (option=2).
+    """Katyusha^ns, proximal (theory for convex f).
+
+    Proximal Katyusha^ns for convex f, with option I (option=1) or option II (option=2).
 
     epoch s: tau1 = 2/(s+4), tau2 = 1/2, alpha = eta/tau1, mu = grad f(x~)
         x = tau1 z + tau2 x~ + (1 - tau1 - tau2) y
@@ -113,9 +114,7 @@ class ProxKatyushaNS(AcceleratedMethod):
     """
 
     name = "prox-katyusha-ns"
-    summary = "Katyusha^ns, proximal (theory for convex f)"
     source = "Allen-Zhu, JMLR 2018, Katyusha^ns"
-    cites = ("allenzhu2018katyusha",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO 2T (option 2: PO T)"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
     assumes = frozenset({"convex"})
@@ -146,17 +145,18 @@ class ProxKatyushaNS(AcceleratedMethod):
 
 
 class KatyushaNS(ProxKatyushaNS):
-    """Katyusha^ns for problems without a feasible set or penalty."""
+    """Katyusha^ns, unconstrained (theory for convex f)."""
 
     name = "katyusha-ns"
-    summary = "Katyusha^ns, unconstrained (theory for convex f)"
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT"
     requires = ProxKatyushaNS.requires | SMOOTH
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProxRSAG(AcceleratedMethod):
-    """Randomised stochastic accelerated gradient (RSAG) with proximal steps and a constant batch.
+    """Stochastic accelerated gradient, proximal.
+
+    Randomised stochastic accelerated gradient (RSAG) with proximal steps and a constant batch.
 
     alpha_k = 2/(k+1)
     x_md = (1 - alpha_k) x_ag + alpha_k x
@@ -166,9 +166,7 @@ class ProxRSAG(AcceleratedMethod):
     """
 
     name = "prox-rsag"
-    summary = "stochastic accelerated gradient, proximal"
     source = "Ghadimi & Lan, Math. Prog. 2016; wang2019 (3); qu2018 algorithm 3"
-    cites = ("ghadimi2016accelerated", "wang2019", "qu2018")
     counts = "T iterations: SFO bT, PO 2T"
     requires = frozenset({"batch"}) | COMPOSITE
     assumes = frozenset({"bounded domain"})
@@ -220,10 +218,9 @@ class ProxRSAG(AcceleratedMethod):
 
 
 class RSAG(ProxRSAG):
-    """RSAG for problems without a feasible set or penalty."""
+    """Stochastic accelerated gradient, unconstrained."""
 
     name = "rsag"
-    summary = "stochastic accelerated gradient, unconstrained"
     counts = "T iterations: SFO bT"
     requires = ProxRSAG.requires | SMOOTH
     assumes = frozenset()
@@ -243,6 +240,3 @@ class RSAG(ProxRSAG):
             step=1.0 / (2.0 * L),
             batch=int(n),
         )
-
-
-METHODS = (ASVRG, ProxASVRG, KatyushaNS, ProxKatyushaNS, RSAG, ProxRSAG)

@@ -118,15 +118,13 @@ class ActiveSetMethod(Algorithm):
 
 
 class AwayStepFW(ActiveSetMethod):
-    """Frank-Wolfe with away steps."""
+    """Away-step Frank-Wolfe on polytopes."""
 
     name = "afw"
-    summary = "away-step Frank-Wolfe on polytopes"
     source = (
         "Guelat, Marcotte 1986; Lacoste-Julien, Jaggi 2015, algorithm 1, with line search or the "
         "short step"
     )
-    cites = ("guelat1986", "lacoste2015")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward the vertex w or, if steeper, away from the worst active vertex."""
@@ -139,12 +137,10 @@ class AwayStepFW(ActiveSetMethod):
 
 
 class PairwiseFW(ActiveSetMethod):
-    """Frank-Wolfe with pairwise steps."""
+    """Pairwise Frank-Wolfe on polytopes."""
 
     name = "pfw"
-    summary = "pairwise Frank-Wolfe on polytopes"
     source = "Lacoste-Julien, Jaggi 2015, algorithm 2, with line search or the short step"
-    cites = ("lacoste2015",)
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move weight from the active vertex with the largest <g, v> to the vertex w."""
@@ -155,16 +151,14 @@ class PairwiseFW(ActiveSetMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class BlendedPairwiseFW(ActiveSetMethod):
-    """Frank-Wolfe with blended pairwise steps.
+    """Blended pairwise Frank-Wolfe on polytopes.
 
     The lazy form queries the linear minimisation oracle only if no pair in the active set gives
     enough descent.
     """
 
     name = "bpfw"
-    summary = "blended pairwise Frank-Wolfe on polytopes"
     source = "Tsuji, Tanaka, Pokutta 2022, with line search or the short step"
-    cites = ("tsuji2022",)
     counts = f"{ActiveSetMethod.counts}; lazy: LO at most T"
 
     lazy: bool = parameter(False, "true: query LO only if no active pair descends enough")
@@ -217,6 +211,3 @@ class BlendedPairwiseFW(ActiveSetMethod):
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
             return phi
         return max(gap, 0.0)
-
-
-METHODS = (AwayStepFW, PairwiseFW, BlendedPairwiseFW)

@@ -71,16 +71,15 @@ def smallest_integer(condition: Callable[[int], bool]) -> int:
 class Algorithm(ABC):
     """Base class of optimisation methods; the fields of a subclass are its parameters.
 
+    The first line of a subclass's docstring is its one-line description in lists.
+
     Attributes
     ----------
     name
         Name on the command line; by default that of the class.
-    summary
-        One-line description.
     source
-        Paper and number of the algorithm that the code follows.
-    cites
-        Cited papers, by their keys in `pfbench.base.bibliography`.
+        Paper and number of the algorithm that the code follows; papers are cited by authors and
+        year, or by their keys in `pfbench.base.bibliography`.
     counts
         The exact counts of a run, as a formula.
     requires
@@ -103,9 +102,7 @@ class Algorithm(ABC):
     """
 
     name: ClassVar[str]
-    summary: ClassVar[str]
     source: ClassVar[str]
-    cites: ClassVar[tuple[str, ...]] = ()
     counts: ClassVar[str]
     requires: ClassVar[frozenset[str]]
     assumes: ClassVar[frozenset[str]] = frozenset()

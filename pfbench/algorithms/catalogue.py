@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from pfbench.algorithms import (
@@ -40,25 +40,26 @@ from pfbench.base.selectors import Selector
 SCHEDULES = ("theory", "practical", "explicit")
 
 _FAMILIES = (
-    frank_wolfe.METHODS,
-    stochastic_frank_wolfe.METHODS,
-    nfwu.METHODS,
-    sliding.METHODS,
-    proximal.METHODS,
-    spider.METHODS,
-    accelerated.METHODS,
-    natasha.METHODS,
-    loopless.METHODS,
-    loopless_frank_wolfe.METHODS,
-    active_set.METHODS,
-    lan_sliding.METHODS,
-    primal_dual.METHODS,
-    local_lmo.METHODS,
-    norm_ball_methods.METHODS,
+    *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, proximal, spider, accelerated, natasha),
+    *(loopless, loopless_frank_wolfe, active_set, lan_sliding, primal_dual, local_lmo),
+    norm_ball_methods,
 )
+"""Modules with algorithms; in them, each class that states a `name` is an algorithm."""
+
+
+def _is_algorithm(item: Any, family: ModuleType) -> bool:
+    """Return whether an object of a module is an algorithm that states its name."""
+    is_defined_there = isinstance(item, type) and item.__module__ == family.__name__
+    return is_defined_there and getattr(item, "name", item.__name__) != item.__name__
+
 
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
-    {method.name: method for methods in _FAMILIES for method in methods}
+    {
+        method.name: method
+        for family in _FAMILIES
+        for method in vars(family).values()
+        if _is_algorithm(method, family)
+    }
 )
 """Class of each algorithm, by name."""
 

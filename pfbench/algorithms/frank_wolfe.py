@@ -96,22 +96,13 @@ def _replace_nan_by_infinity(value: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class FrankWolfe(Algorithm):
-    """Frank-Wolfe method with a choice of step-size rules."""
+    """Frank-Wolfe: full gradients, one linear minimisation an iteration."""
 
     name = "frank-wolfe"
-    summary = "Frank-Wolfe: full gradients, one linear minimisation an iteration"
     source = (
         "lacoste2016 algorithm 1, options I and II; open loop of Jaggi 2013 and Wirth, Kerdreux, "
         "Pokutta 2023; log-adaptive of Pokutta 2024; backtracking of Pedregosa, Negiar, Askari, "
         "Jaggi 2020, algorithm 2; primal-dual of Martinez-Rubio, Pokutta 2025"
-    )
-    cites = (
-        "lacoste2016",
-        "jaggi2013",
-        "wirth2023",
-        "pokutta2024",
-        "pedregosa2020",
-        "martinezrubio2025",
     )
     counts = (
         "T iterations: FO T, SFO nT, LO T; line-search and backtracking also n FV for each value "
@@ -336,6 +327,3 @@ class BacktrackingState:
             M *= _GROWTH
         self.M, self.value, self.decrease = M, value, self.value - value
         return gamma
-
-
-METHODS = (FrankWolfe,)

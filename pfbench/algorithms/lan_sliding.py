@@ -35,9 +35,7 @@ class ConvexCGS(Algorithm):
     """
 
     name = "cgs-convex"
-    summary = "conditional gradient sliding for convex f"
     source = "Lan, Zhou 2016, conditional gradient sliding"
-    cites = ("lan2016",)
     counts = "N iterations: FO N, SFO nN, LO as many as condg needs, at most 9N(N+1) + N"
     requires = frozenset({"gradient", "lo"})
     assumes = frozenset({"convex"})
@@ -90,7 +88,9 @@ class ConvexCGS(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
-    """Conditional gradient sliding for non-convex sums, with SPIDER gradient estimates.
+    """Non-convex conditional gradient sliding with SPIDER gradients.
+
+    Conditional gradient sliding for non-convex sums, with SPIDER gradient estimates.
 
     With a SPIDER estimate G, the step is x+ = condg(G, x, 1/L, eta). In the source, components are
     drawn in proportion to their constants L_i, and L is the mean of the L_i. This is
@@ -98,9 +98,7 @@ class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
     """
 
     name = "ncgs-spider"
-    summary = "non-convex conditional gradient sliding with SPIDER gradients"
     source = "Lan 2020, algorithm 7.12 in sliding, and with uniform draws"
-    cites = ("lan2020",)
     counts = "N iterations: FO ceil(N/T), SFO n ceil(N/T) + 2b(N - ceil(N/T)), LO as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
     guarantee = mapping_square_guarantee("1/L")
@@ -137,6 +135,3 @@ class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
         """Return the next iterate: the result of condg from x for the gradient estimate g."""
         return self.condg(ask, g, x, 1.0 / self.smoothness, self.eta)
-
-
-METHODS = (ConvexCGS, NCGSSpider)

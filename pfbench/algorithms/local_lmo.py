@@ -9,7 +9,7 @@ Notation: L = L_f, R at least |x_k - x*| for all k, T iterations.
 import math
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,12 +23,13 @@ from pfbench.base.state import Point, State
 
 @dataclass(frozen=True, kw_only=True)
 class LocalLMO(Algorithm):
-    """Local LMO: x_{k+1} minimises <grad f(x_k), z> over all z in the set that are near x_k."""
+    """Local LMO: linear minimisations within the radius 2R/(k+2).
+
+    Local LMO: x_{k+1} minimises <grad f(x_k), z> over all z in the set that are near x_k.
+    """
 
     name = "local-lmo"
-    summary = "Local LMO: linear minimisations within the radius 2R/(k+2)"
     source = "Richtarik, Gruntkowska, Li 2026, the iteration in the abstract; radii by pfbench"
-    cites: ClassVar[tuple[str, ...]] = ("richtarik2026",)
     counts = "T iterations: FO T, SFO nT, LLO T"
     requires = frozenset({"gradient", "local_lo", "set"})
     assumes = frozenset({"convex"})
@@ -64,6 +65,3 @@ class LocalLMO(Algorithm):
             g = ask.gradient(x)
             at, x = x, ask.local_lo(x, g, 2.0 * self.diameter / (k + 2.0))
             yield State(x, at, g)
-
-
-METHODS = (LocalLMO,)

@@ -104,12 +104,10 @@ class LooplessMethod(ProximalMethod):
 
 
 class PAGEMethod(LooplessMethod):
-    """PAGE for problems without a feasible set or penalty."""
+    """PAGE, unconstrained: recursive differences, renewed by a coin."""
 
     name = "page"
-    summary = "PAGE, unconstrained: recursive differences, renewed by a coin"
     source = "Li, Bao, Zhang, Richtarik 2021, algorithm 1"
-    cites = ("li2021page",)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -128,9 +126,7 @@ class ProxPAGE(LooplessMethod):
     """PAGE with proximal steps."""
 
     name = "prox-page"
-    summary = "PAGE with proximal steps"
     source = "Li, Bao, Zhang, Richtarik 2021, its estimate in proximal steps"
-    cites = ("li2021page",)
     counts = f"{LooplessMethod.counts}, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
     guarantee = mapping_square_guarantee(
@@ -156,12 +152,10 @@ class ProxPAGE(LooplessMethod):
 
 
 class LSVRGMethod(LooplessMethod):
-    """L-SVRG for problems without a feasible set or penalty."""
+    """Loopless SVRG for non-convex f, unconstrained."""
 
     name = "lsvrg"
-    summary = "loopless SVRG for non-convex f, unconstrained"
     source = "Kovalev, Horvath, Richtarik 2020, L-SVRG; the coin is flipped before the step"
-    cites = ("kovalev2020",)
     estimator_class = LSVRG
 
     @classmethod
@@ -183,15 +177,13 @@ class LSVRGMethod(LooplessMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroSARAHMethod(ProximalMethod):
-    """ZeroSARAH for problems without a feasible set or penalty.
+    """ZeroSARAH, unconstrained: recursive differences, corrected by a table of gradients.
 
     With table=zero it queries no full gradient.
     """
 
     name = "zerosarah"
-    summary = "ZeroSARAH, unconstrained: recursive differences, corrected by a table of gradients"
     source = "Li, Hanzely, Richtarik 2021, algorithm 2"
-    cites = ("li2021zerosarah",)
     counts = "T iterations: SFO n + 2b(T-1); table=zero: SFO b + 2b(T-1)"
     requires = frozenset({"table"}) | SMOOTH
     schedule_parameters = ProximalMethod.schedule_parameters | {"table_weight"}
@@ -240,12 +232,10 @@ class ZeroSARAHMethod(ProximalMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class MARSMethod(ProximalMethod):
-    """MARS with constant step and weights, for problems without a feasible set or penalty."""
+    """MARS, unconstrained: momentum with a scaled correction."""
 
     name = "mars"
-    summary = "MARS, unconstrained: momentum with a scaled correction"
     source = "Shulgin, Gadaev, Khirirat, Richtarik 2026, algorithm 1"
-    cites = ("shulgin2026",)
     counts = "T iterations: SFO b0 + 2b(T-1)"
     requires = frozenset({"batch"}) | SMOOTH
     schedule_parameters = frozenset()
@@ -266,7 +256,9 @@ class MARSMethod(ProximalMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class StormMethod(Algorithm):
-    """STORM with one component per step; step sizes fall as the sum of squared gradients grows.
+    """STORM with the steps of its source, unconstrained: one component a step.
+
+    STORM with one component per step; step sizes fall as the sum of squared gradients grows.
 
     The source has eta_t = k/(w + G_0^2 + .. + G_t^2)^(1/3), G_t = |grad f_i(x_t)| of the component
     i drawn for x_t, and a_{t+1} = c eta_t^2. Here k = step w^(1/3) and c = alpha/step^2, so that
@@ -279,9 +271,7 @@ class StormMethod(Algorithm):
     """
 
     name = "storm"
-    summary = "STORM with the steps of its source, unconstrained: one component a step"
     source = "Cutkosky, Orabona 2019, algorithm 1"
-    cites = ("cutkosky2019",)
     counts = "T iterations: SFO 1 + 2(T-1)"
     requires = frozenset({"batch"}) | SMOOTH
     anytime = True
@@ -305,6 +295,3 @@ class StormMethod(Algorithm):
             a = self.alpha * r * r
             before, x = x, ask.prox(x, d, self.step * r)
             yield State(x, before, d)
-
-
-METHODS = (PAGEMethod, ProxPAGE, LSVRGMethod, ZeroSARAHMethod, MARSMethod, StormMethod)

@@ -46,19 +46,19 @@ _BATCHES = frozenset({"batch", "lo"})
 
 @dataclass(frozen=True, kw_only=True)
 class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
-    """Frank-Wolfe for non-convex f along SPIDER estimates, with a full gradient every q iterations.
+    """Frank-Wolfe with SPIDER gradients.
+
+    Frank-Wolfe for non-convex f along SPIDER estimates, with a full gradient every q iterations.
 
     With sampling=importance, it is the conditional gradient method of Lan 2020, section 7.4, with
     constant weights.
     """
 
     name = "spider-fw"
-    summary = "Frank-Wolfe with SPIDER gradients"
     source = (
         "Yurtsever, Sra, Cevher 2019, SPIDER-FW for non-convex finite sums; Lan 2020, section 7.4, "
         "for draws by the L_i"
     )
-    cites = ("yurtsever2019", "lan2020")
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2b(T - ceil(T/q)), LO T"
     requires = _DIFFERENCES
     estimator_class = SPIDERG
@@ -99,12 +99,13 @@ class LooplessFW(StochasticFrankWolfe):
 
 
 class PAGEFW(LooplessFW):
-    """Frank-Wolfe along PAGE estimates, with full gradients at random iterations, not in epochs."""
+    """Frank-Wolfe with PAGE gradients.
+
+    Frank-Wolfe along PAGE estimates, with full gradients at random iterations, not in epochs.
+    """
 
     name = "page-fw"
-    summary = "Frank-Wolfe with PAGE gradients"
     source = "Li, Bao, Zhang, Richtarik 2021, its estimate; Beznosikov, Dobre, Gidel 2024"
-    cites = ("li2021page", "beznosikov2024")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -121,12 +122,10 @@ class PAGEFW(LooplessFW):
 
 
 class LSVRGFW(LooplessFW):
-    """Frank-Wolfe along L-SVRG estimates."""
+    """Frank-Wolfe with loopless SVRG gradients."""
 
     name = "lsvrg-fw"
-    summary = "Frank-Wolfe with loopless SVRG gradients"
     source = "Kovalev, Horvath, Richtarik 2020, its estimate"
-    cites = ("kovalev2020",)
     estimator_class = LSVRG
 
     @classmethod
@@ -150,12 +149,13 @@ class LSVRGFW(LooplessFW):
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroSARAHFW(StochasticFrankWolfe):
-    """Frank-Wolfe along ZeroSARAH estimates; the table starts with all component gradients."""
+    """Frank-Wolfe with ZeroSARAH gradients.
+
+    Frank-Wolfe along ZeroSARAH estimates; the table starts with all component gradients.
+    """
 
     name = "zerosarah-fw"
-    summary = "Frank-Wolfe with ZeroSARAH gradients"
     source = "Li, Hanzely, Richtarik 2021, its estimate"
-    cites = ("li2021zerosarah",)
     counts = "T iterations: SFO n + 2b(T-1), LO T"
     requires = frozenset({"table", "lo"})
     schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"table_weight"}
@@ -185,12 +185,13 @@ class ZeroSARAHFW(StochasticFrankWolfe):
 
 @dataclass(frozen=True, kw_only=True)
 class StormFW(StochasticFrankWolfe):
-    """Frank-Wolfe along STORM estimates, without full gradients and with a constant batch size."""
+    """Frank-Wolfe with STORM gradients.
+
+    Frank-Wolfe along STORM estimates, without full gradients and with a constant batch size.
+    """
 
     name = "storm-fw"
-    summary = "Frank-Wolfe with STORM gradients"
     source = "Cutkosky, Orabona 2019, its estimate"
-    cites = ("cutkosky2019",)
     counts = "T iterations: SFO b0 + 2b(T-1), LO T; b0 = b without snapshot"
     requires = _BATCHES
     schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"alpha", "snapshot"}
@@ -271,15 +272,15 @@ class OneSampleFW(ConvexFW):
 
 
 class OneSFW(OneSampleFW):
-    """One-sample stochastic Frank-Wolfe (1-SFW), for a sample distribution independent of x.
+    """One-sample Frank-Wolfe for convex f.
+
+    One-sample stochastic Frank-Wolfe (1-SFW), for a sample distribution independent of x.
 
     It moves along STORM estimates with alpha_t = 1/(t+1).
     """
 
     name = "one-sfw"
-    summary = "one-sample Frank-Wolfe for convex f"
     source = "Zhang et al. 2020, 1-SFW"
-    cites = ("zhang2020",)
 
     @property
     def estimator(self) -> STORM:
@@ -304,12 +305,13 @@ class OneSFW(OneSampleFW):
 
 
 class MomentumSFW(OneSampleFW):
-    """Frank-Wolfe along a heavy-ball average, whose newest gradient has the weight (t+1)^(-2/3)."""
+    """Stochastic Frank-Wolfe with momentum for convex f.
+
+    Frank-Wolfe along a heavy-ball average, whose newest gradient has the weight (t+1)^(-2/3).
+    """
 
     name = "momentum-sfw"
-    summary = "stochastic Frank-Wolfe with momentum for convex f"
     source = "Mokhtari, Hassani, Karbasi 2020, stochastic conditional gradient"
-    cites = ("mokhtari2020",)
     counts = "T iterations: SFO bT, LO T"
 
     @property
@@ -337,12 +339,13 @@ class MomentumSFW(OneSampleFW):
 
 @dataclass(frozen=True, kw_only=True)
 class PAGEConvexFW(ConvexFW):
-    """Frank-Wolfe for convex f along PAGE estimates, with steps 2/(t+s), where s is `delay`."""
+    """Frank-Wolfe with PAGE gradients for convex f.
+
+    Frank-Wolfe for convex f along PAGE estimates, with steps 2/(t+s), where s is `delay`.
+    """
 
     name = "page-fw-convex"
-    summary = "Frank-Wolfe with PAGE gradients for convex f"
     source = "Li, Bao, Zhang, Richtarik 2021, its estimate"
-    cites = ("li2021page",)
     counts = LooplessFW.counts
     requires = _DIFFERENCES
     schedule_parameters = ConvexFW.schedule_parameters | {"refresh", "delay"}
@@ -381,15 +384,15 @@ class PAGEConvexFW(ConvexFW):
 
 @dataclass(frozen=True, kw_only=True)
 class SpiderConvexFW(ConvexFW):
-    """Frank-Wolfe for convex f along SPIDER estimates, in epochs that double in length.
+    """Frank-Wolfe with SPIDER gradients for convex f, in epochs that double.
+
+    Frank-Wolfe for convex f along SPIDER estimates, in epochs that double in length.
 
     Epoch s = 0, 1, ... has 2^s steps, with batches of size 2^s.
     """
 
     name = "spider-fw-convex"
-    summary = "Frank-Wolfe with SPIDER gradients for convex f, in epochs that double"
     source = "Yurtsever, Sra, Cevher 2019, SPIDER-FW for convex finite sums"
-    cites = ("yurtsever2019",)
     counts = (
         "T iterations, E epochs started: FO E, SFO nE + 2 sum over epochs of 2^s (its steps - 1), "
         "LO T"
@@ -409,9 +412,3 @@ class SpiderConvexFW(ConvexFW):
         return cls.from_schedule(
             overrides, iterations=max(1, round_up(10.0 * L * D * D / epsilon) - 1)
         )
-
-
-METHODS = (
-    *(SpiderFW, PAGEFW, LSVRGFW, ZeroSARAHFW, StormFW),
-    *(OneSFW, MomentumSFW, PAGEConvexFW, SpiderConvexFW),
-)

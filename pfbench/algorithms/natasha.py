@@ -31,12 +31,13 @@ from pfbench.points import combine, keep, tilt
 
 @dataclass(frozen=True, kw_only=True)
 class Natasha15(Algorithm):
-    """Natasha1.5: SVRG steps on the sum of f and a quadratic term, which makes the sum convex."""
+    """Natasha1.5 for non-convex f with a penalty.
+
+    Natasha1.5: SVRG steps on the sum of f and a quadratic term, which makes the sum convex.
+    """
 
     name = "natasha15"
-    summary = "Natasha1.5 for non-convex f with a penalty"
     source = "Allen-Zhu, Natasha 2, NeurIPS 2018, Natasha1.5"
-    cites = ("allenzhu2018natasha",)
     counts = "T iterations, an epoch has pm: SFO B ceil(T/(pm)) + 2bT, PO T (B = n: also FO)"
     requires = frozenset({"gradient", "batch", "difference"}) | COMPOSITE
     anytime = True
@@ -118,6 +119,3 @@ class Natasha15(Algorithm):
         if self.snapshot == ask.n:
             return ask.gradient(x)
         return ask.batch(rng.choice(ask.n, size=self.snapshot, replace=False), x)
-
-
-METHODS = (Natasha15,)

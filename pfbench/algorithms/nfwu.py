@@ -140,12 +140,13 @@ class NFWU(EstimatorAlgorithm):
 
 
 class NFWUSG(NFWU):
-    """Normalised Frank-Wolfe updates with plain mini-batches (SFW)."""
+    """Normalised Frank-Wolfe with mini-batch gradients.
+
+    Normalised Frank-Wolfe updates with plain mini-batches (SFW).
+    """
 
     name = "nfwu-sg"
-    summary = "normalised Frank-Wolfe with mini-batch gradients"
     source = "shen2019 algorithm 1 with GE 1"
-    cites = ("shen2019",)
     counts = "T iterations: SFO ST, LO T"
     requires = frozenset({"batch", "lo"})
     estimator_class = SG
@@ -168,12 +169,13 @@ class EpochNFWU(NFWU):
 
 
 class NFWUSVRG(EpochNFWU):
-    """Normalised Frank-Wolfe updates with SVRG estimates (SVRFW)."""
+    """Normalised Frank-Wolfe with SVRG gradients.
+
+    Normalised Frank-Wolfe updates with SVRG estimates (SVRFW).
+    """
 
     name = "nfwu-svrg"
-    summary = "normalised Frank-Wolfe with SVRG gradients"
     source = "shen2019 algorithm 1 with GE 2"
-    cites = ("shen2019",)
     estimator_class = SVRG
 
     @classmethod
@@ -184,12 +186,10 @@ class NFWUSVRG(EpochNFWU):
 
 
 class NFWUSPIDERG(EpochNFWU):
-    """Normalised Frank-Wolfe updates with SPIDERG estimates."""
+    """Normalised Frank-Wolfe with SPIDER gradients."""
 
     name = "nfwu-spiderg"
-    summary = "normalised Frank-Wolfe with SPIDER gradients"
     source = "shen2019 algorithm 1 with GE 3"
-    cites = ("shen2019",)
     estimator_class = SPIDERG
 
     @classmethod
@@ -210,12 +210,10 @@ class SnapshotHessianNFWU(EpochNFWU):
 
 
 class NFWUCASVRG(SnapshotHessianNFWU):
-    """Normalised Frank-Wolfe updates with curvature-aided SVRG estimates."""
+    """Normalised Frank-Wolfe with curvature-aided SVRG gradients."""
 
     name = "nfwu-casvrg"
-    summary = "normalised Frank-Wolfe with curvature-aided SVRG gradients"
     source = "shen2019 algorithm 1 with GE 4"
-    cites = ("shen2019",)
     estimator_class = CASVRG
 
     @classmethod
@@ -233,12 +231,10 @@ class NFWUCASVRG(SnapshotHessianNFWU):
 
 
 class NFWUCASPIDERG(SnapshotHessianNFWU):
-    """Normalised Frank-Wolfe updates with curvature-aided SPIDERG estimates."""
+    """Normalised Frank-Wolfe with curvature-aided SPIDER gradients."""
 
     name = "nfwu-caspiderg"
-    summary = "normalised Frank-Wolfe with curvature-aided SPIDER gradients"
     source = "shen2019 algorithm 1 with GE 5"
-    cites = ("shen2019",)
     estimator_class = CASPIDERG
 
     @classmethod
@@ -271,12 +267,10 @@ class LooplessNFWU(NFWU):
 
 
 class NFWUPAGE(LooplessNFWU):
-    """Normalised Frank-Wolfe updates with PAGE estimates."""
+    """Normalised Frank-Wolfe with PAGE gradients."""
 
     name = "nfwu-page"
-    summary = "normalised Frank-Wolfe with PAGE gradients"
     source = "shen2019 algorithm 1 with the estimate of Li, Bao, Zhang, Richtarik 2021"
-    cites = ("shen2019", "li2021page")
     estimator_class = PAGE
 
     @classmethod
@@ -290,12 +284,10 @@ class NFWUPAGE(LooplessNFWU):
 
 
 class NFWULSVRG(LooplessNFWU):
-    """Normalised Frank-Wolfe updates with L-SVRG estimates."""
+    """Normalised Frank-Wolfe with loopless SVRG gradients."""
 
     name = "nfwu-lsvrg"
-    summary = "normalised Frank-Wolfe with loopless SVRG gradients"
     source = "shen2019 algorithm 1 with the estimate of Kovalev, Horvath, Richtarik 2020"
-    cites = ("shen2019", "kovalev2020")
     estimator_class = LSVRG
 
     @classmethod
@@ -310,12 +302,10 @@ class NFWULSVRG(LooplessNFWU):
 
 @dataclass(frozen=True, kw_only=True)
 class NFWUSTORM(NFWU):
-    """Normalised Frank-Wolfe updates with STORM estimates."""
+    """Normalised Frank-Wolfe with STORM gradients."""
 
     name = "nfwu-storm"
-    summary = "normalised Frank-Wolfe with STORM gradients"
     source = "shen2019 algorithm 1 with the estimate of Cutkosky, Orabona 2019"
-    cites = ("shen2019", "cutkosky2019")
     counts = "T iterations: SFO b0 + 2S(T-1), LO T; b0 = S without snapshot"
     requires = frozenset({"batch", "lo"})
     schedule_parameters = NFWU.schedule_parameters | {"alpha", "snapshot"}
@@ -340,9 +330,3 @@ class NFWUSTORM(NFWU):
             "snapshot": max(1, round_up(4.0 * ratio**2)),
             "alpha": min(1.0, 1.0 / ratio) if ratio else 1.0,
         }
-
-
-METHODS = (
-    *(NFWUSG, NFWUSVRG, NFWUSPIDERG, NFWUCASVRG, NFWUCASPIDERG),
-    *(NFWUPAGE, NFWULSVRG, NFWUSTORM),
-)

@@ -95,12 +95,13 @@ class ConditionalGradient(MomentumAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class SCG(ConditionalGradient):
-    """Stochastic conditional gradient with momentum, over a set or over the ball of a norm."""
+    """Stochastic conditional gradient with momentum, over a set or the ball of a norm.
+
+    Stochastic conditional gradient with momentum, over a set or over the ball of a norm.
+    """
 
     name = "scg"
-    summary = "stochastic conditional gradient with momentum, over a set or the ball of a norm"
     source = "Pethick et al. 2025, SCG; the estimate of Mokhtari, Hassani, Karbasi 2020"
-    cites = ("pethick2025", "mokhtari2020")
     requires = frozenset({"batch", "lo"})
 
     step: float = positive(MISSING, "gamma, in (0, 1]", upper=1.0)
@@ -126,12 +127,13 @@ class WeightDecayAlgorithm(MomentumAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class USCG(WeightDecayAlgorithm, ConditionalGradient):
-    """Unconstrained stochastic conditional gradient: steps along minimisers over a norm ball."""
+    """Steps along minimisers over the ball of a norm at averaged gradients (Scion).
+
+    Unconstrained stochastic conditional gradient: steps along minimisers over a norm ball.
+    """
 
     name = "uscg"
-    summary = "steps along minimisers over the ball of a norm at averaged gradients (Scion)"
     source = "Pethick et al. 2025, uSCG; with decay its constrained form in other parameters"
-    cites = ("pethick2025",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,36 +157,33 @@ class EstimatorUSCG(EstimatorAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class USCGMVR(EstimatorUSCG):
-    """Unconstrained stochastic conditional gradient along STORM estimates."""
+    """Steps along minimisers over the ball of a norm at STORM estimates."""
 
     name = "uscg-mvr"
-    summary = "steps along minimisers over the ball of a norm at STORM estimates"
     source = "uSCG of Pethick et al. 2025 with the estimate of Cutkosky, Orabona 2019; pfbench"
-    cites = ("pethick2025", "cutkosky2019")
     counts = "K iterations: SFO b0 + 2b(K-1), LO K"
     estimator_class = STORM
 
 
 @dataclass(frozen=True, kw_only=True)
 class USCGTransport(EstimatorUSCG):
-    """Unconstrained stochastic conditional gradient along transported gradients."""
+    """Steps along minimisers over the ball of a norm at transported gradients."""
 
     name = "uscg-transport"
-    summary = "steps along minimisers over the ball of a norm at transported gradients"
     source = "Jang, Lee 2026, LMO-IGT (abstract); the estimate of Cutkosky, Mehta 2020"
-    cites = ("jang2026", "cutkosky2020")
     counts = "K iterations: SFO b0 + b(K-1), LO K"
     estimator_class = Transport
 
 
 @dataclass(frozen=True, kw_only=True)
 class Almond(MomentumAlgorithm):
-    """Almond: steps along an average of linear minimisers, rather than of gradients."""
+    """Steps along averages of minimisers over the ball of a norm.
+
+    Almond: steps along an average of linear minimisers, rather than of gradients.
+    """
 
     name = "almond"
-    summary = "steps along averages of minimisers over the ball of a norm"
     source = "Pethick et al. 2025, Almond"
-    cites = ("pethick2025",)
 
     alpha: float = positive(MISSING, "alpha, weight of the newest minimiser, in (0, 1]", upper=1.0)
 
@@ -204,15 +203,13 @@ class Almond(MomentumAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class Muon(WeightDecayAlgorithm):
-    """Muon without Nesterov's momentum.
+    """Muon: orthogonalised momentum, over the spectral norm.
 
     The step size eta of its source is gamma times the radius.
     """
 
     name = "muon"
-    summary = "Muon: orthogonalised momentum, over the spectral norm"
     source = "Kim, Oh 2026; Jordan et al. 2024 without Nesterov's momentum"
-    cites: ClassVar[tuple[str, ...]] = ("kim2026", "jordan2024")
     requires = frozenset({"batch", "lo", "norm", "norm spectral"})
 
     beta: float = nonnegative(MISSING, "beta, weight of the old momentum, in [0, 1)")
@@ -236,7 +233,9 @@ class Muon(WeightDecayAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class MuonNesterov(Muon):
-    """Muon as used in practice, with Nesterov's momentum.
+    """Muon with Nesterov's momentum, over the spectral norm.
+
+    Muon as used in practice, with Nesterov's momentum.
 
     The claim `peng2026-thm3.1` bounds its error. In the paper's form, M_k is an average, and lmo
     is taken at N_k = beta M_k + (1 - beta) g_k. This M_k is 1 - beta times the M_k of this module,
@@ -245,9 +244,7 @@ class MuonNesterov(Muon):
     """
 
     name = "muon-nesterov"
-    summary = "Muon with Nesterov's momentum, over the spectral norm"
     source = "Jordan et al. 2024"
-    cites = ("jordan2024",)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Start at x, and yield a state after each update.
@@ -265,7 +262,9 @@ class MuonNesterov(Muon):
 
 @dataclass(frozen=True, kw_only=True)
 class NorMuon(Muon):
-    """NorMuon: Muon with each row of a step divided by the root of its averaged mean square.
+    """NorMuon: orthogonalised momentum with normalised rows, over the spectral norm.
+
+    NorMuon: Muon with each row of a step divided by the root of its averaged mean square.
 
     V_k = lmo(M_k), and v_k = beta2 v_{k-1} + (1 - beta2) mean of V_k^2 over each row. The step is
     along D_k, the rows V_k/sqrt(v_k), scaled to the Frobenius norm 0.2 sqrt(m n) for points of
@@ -273,9 +272,7 @@ class NorMuon(Muon):
     """
 
     name = "normuon"
-    summary = "NorMuon: orthogonalised momentum with normalised rows, over the spectral norm"
     source = "Zhang, Lin 2026, algorithm 1, alpha = 0"
-    cites = ("zhang2026",)
 
     beta2: float = nonnegative(0.95, "beta2, weight of the old mean squares, in [0, 1]", upper=1.0)
 
@@ -295,15 +292,15 @@ class NorMuon(Muon):
 
 @dataclass(frozen=True, kw_only=True)
 class Signum(Muon):
-    """Signum: steps along the signs of averaged gradients.
+    """Signum: signs of averaged gradients, over the l-infinity norm.
+
+    Signum: steps along the signs of averaged gradients.
 
     The step eta of its source is gamma rho.
     """
 
     name = "signum"
-    summary = "Signum: signs of averaged gradients, over the l-infinity norm"
     source = "Bernstein, Wang, Azizzadenesheli, Anandkumar 2018, Signum"
-    cites = ("bernstein2018",)
     requires = frozenset({"batch", "lo", "norm", "norm linf"})
     initial_momentum: ClassVar[str] = "zero"
 
@@ -322,17 +319,12 @@ class Signum(Muon):
 
 @dataclass(frozen=True, kw_only=True)
 class NormalisedSGD(Signum):
-    """Normalised SGD: steps along averaged gradients, of the length gamma times the radius."""
+    """Normalised gradient steps with momentum, over the l2 norm.
+
+    Normalised SGD: steps along averaged gradients, of the length gamma times the radius.
+    """
 
     name = "normalised-sgd"
-    summary = "normalised gradient steps with momentum, over the l2 norm"
     source = "Cutkosky, Mehta 2020, with m_1 = g_1"
-    cites = ("cutkosky2020",)
     requires = frozenset({"batch", "lo", "norm", "norm l2"})
     initial_momentum = "gradient"
-
-
-METHODS = (
-    *(SCG, USCG, USCGMVR, USCGTransport, Almond),
-    *(Muon, MuonNesterov, NorMuon, Signum, NormalisedSGD),
-)

@@ -27,12 +27,13 @@ from pfbench.points import combine
 
 @dataclass(frozen=True, kw_only=True)
 class HeavyBallFrankWolfe(Algorithm):
-    """Frank-Wolfe along the weighted sum of all gradients; gradient t has the weight 2t+2."""
+    """Frank-Wolfe along a weighted sum of all gradients.
+
+    Frank-Wolfe along the weighted sum of all gradients; gradient t has the weight 2t+2.
+    """
 
     name = "heavy-ball-fw"
-    summary = "Frank-Wolfe along a weighted sum of all gradients"
     source = "Martinez-Rubio, Pokutta 2025, heavy ball, in a summary"
-    cites: ClassVar[tuple[str, ...]] = ("martinezrubio2025",)
     counts = "T iterations: FO T, SFO nT, LO T"
     requires = frozenset({"gradient", "lo"})
     assumes = frozenset({"convex"})
@@ -71,21 +72,16 @@ class HeavyBallFrankWolfe(Algorithm):
 
 
 class OptimisticFrankWolfe(HeavyBallFrankWolfe):
-    """Frank-Wolfe along the weighted sum of all gradients plus a guess of the next gradient.
+    """Frank-Wolfe along a weighted sum of all gradients and a guess of the next one.
 
     The guess is the newest gradient.
     """
 
     name = "optimistic-fw"
-    summary = "Frank-Wolfe along a weighted sum of all gradients and a guess of the next one"
     source = "Martinez-Rubio, Pokutta 2025, optimistic, in a summary"
-    cites = ("martinezrubio2025",)
     bound_constant = 4.0
 
     def weigh(self, total: Any, g: Any, t: int) -> tuple[Any, Any]:
         """Return the new weighted sum of gradients, and the vector d; a step minimises <d, v>."""
         total = total + 2.0 * t * g
         return total, total + (2.0 * t + 2.0) * g
-
-
-METHODS = (HeavyBallFrankWolfe, OptimisticFrankWolfe)

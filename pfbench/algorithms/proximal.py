@@ -16,7 +16,7 @@ of the gradient method and of wang2019 bound |G|.
 
 import math
 from dataclasses import MISSING, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from pfbench.algorithms.base import floor_or_one, round_up
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
@@ -68,9 +68,7 @@ class ProxGD(ProximalMethod):
     """Proximal gradient descent with step 1/L_f."""
 
     name = "prox-gd"
-    summary = "proximal gradient descent"
     source = "Ghadimi, Lan, Zhang 2016; wang2019 table 1; lacoste2016 (bound)"
-    cites: ClassVar[tuple[str, ...]] = ("ghadimi2016minibatch", "wang2019", "lacoste2016")
     counts = "T iterations: FO T, SFO nT, PO T"
     requires = frozenset({"gradient"}) | COMPOSITE
     deterministic = True
@@ -97,9 +95,7 @@ class ProjectedGradient(ProxGD):
     """Projected gradient descent with step 1/L_f (li2019, qu2018)."""
 
     name = "projected-gradient"
-    summary = "projected gradient descent"
     source = "li2019 section 5, batch projected gradient; prox-gd with the indicator of the set"
-    cites = ("li2019",)
     requires = ProxGD.requires | {"set"}
 
 
@@ -108,9 +104,7 @@ class ProxSGD(ProximalMethod):
     """Proximal stochastic gradient descent with a constant batch (RSPG)."""
 
     name = "prox-sgd"
-    summary = "proximal stochastic gradient descent"
     source = "Ghadimi, Lan, Zhang 2016, RSPG; wang2019 table 1"
-    cites = ("ghadimi2016minibatch", "wang2019")
     counts = "T iterations: SFO bT, PO T"
     requires = frozenset({"batch"}) | COMPOSITE
     guarantee = mapping_square_guarantee("1/(2 L)")
@@ -140,12 +134,13 @@ class ProxSGD(ProximalMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSVRG(ProximalMethod):
-    """Proximal SVRG, whose snapshot is the last iterate of the previous epoch."""
+    """Proximal SVRG for non-convex f.
+
+    Proximal SVRG, whose snapshot is the last iterate of the previous epoch.
+    """
 
     name = "prox-svrg"
-    summary = "proximal SVRG for non-convex f"
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 1"
-    cites: ClassVar[tuple[str, ...]] = ("reddi2016nips",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
     guarantee = mapping_square_guarantee("1/(3 L)")
@@ -178,15 +173,13 @@ class ProxSVRG(ProximalMethod):
 
 
 class SmoothSVRG(ProxSVRG):
-    """SVRG for problems without a feasible set or penalty.
+    """SVRG for non-convex f, unconstrained.
 
     Its schedule is that of prox-svrg with h = 0.
     """
 
     name = "svrg"
-    summary = "SVRG for non-convex f, unconstrained"
-    source = "Reddi, Hefny, Sra, Poczos, Smola 2016 (ICML); schedule of prox-svrg"
-    cites = ("reddi2016icml", "reddi2016nips")
+    source = "Reddi, Hefny, Sra, Poczos, Smola 2016 (ICML); schedule of reddi2016nips"
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT"
     requires = ProxSVRG.requires | SMOOTH
 
@@ -195,24 +188,22 @@ class ProjectedSVRG(ProxSVRG):
     """Projected SVRG with the parameters of qu2018: b = n^(2/3), m = n^(1/3), step 1/(3L)."""
 
     name = "projected-svrg"
-    summary = "projected SVRG"
-    source = "qu2018 section 6, li2019 section 5; prox-svrg with the indicator of the set"
-    cites = ("qu2018", "li2019", "reddi2016nips")
+    source = "qu2018 section 6, li2019 section 5; the method of reddi2016nips"
     requires = ProxSVRG.requires | {"set"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSVRGPlus(ProxSVRG):
-    """ProxSVRG+, with epochs of sqrt(b) steps.
+    """ProxSVRG+, a constant step for every batch.
+
+    ProxSVRG+, with epochs of sqrt(b) steps.
 
     `snapshot` or `online` selects the online form, in which the reference gradient is the mean
     over a batch.
     """
 
     name = "prox-svrg-plus"
-    summary = "ProxSVRG+, a constant step for every batch"
     source = "Li & Li, NeurIPS 2018"
-    cites = ("li2018",)
     counts = (
         "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T (online: B instead of n, no FO)"
     )
@@ -287,12 +278,10 @@ class ProxSVRGPlus(ProxSVRG):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSAGA(ProximalMethod):
-    """Proximal SAGA with two independent batches."""
+    """Proximal SAGA for non-convex f."""
 
     name = "prox-saga"
-    summary = "proximal SAGA for non-convex f"
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 2"
-    cites = ("reddi2016nips",)
     counts = "T iterations: SFO n + 2bT, PO T"
     requires = frozenset({"table"}) | COMPOSITE
     guarantee = mapping_square_guarantee("1/(5 L)")
@@ -318,12 +307,10 @@ class ProxSAGA(ProximalMethod):
 
 
 class SmoothSAGA(ProxSAGA):
-    """SAGA for problems without a feasible set or penalty."""
+    """SAGA for non-convex f, unconstrained."""
 
     name = "saga"
-    summary = "SAGA for non-convex f, unconstrained"
     source = "Reddi, Sra, Poczos, Smola 2016 (CDC)"
-    cites = ("reddi2016cdc",)
     counts = "T iterations: SFO n + 2bT"
     requires = ProxSAGA.requires | SMOOTH
     guarantee = gradient_square_guarantee()
@@ -352,12 +339,10 @@ class SmoothSAGA(ProxSAGA):
 
 @dataclass(frozen=True, kw_only=True)
 class StochasticAverageGradient(ProximalMethod):
-    """SAG with a constant step, for problems without a feasible set or penalty."""
+    """Stochastic average gradient (SAG), unconstrained."""
 
     name = "sag"
-    summary = "stochastic average gradient (SAG), unconstrained"
     source = "Schmidt et al. 2017, algorithm 1, with batches and a filled table"
-    cites = ("schmidt2017",)
     counts = "T iterations: SFO n + bT"
     requires = frozenset({"table"}) | SMOOTH
     schedule_parameters = frozenset()
@@ -372,15 +357,15 @@ class StochasticAverageGradient(ProximalMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSpiderBoost(ProximalMethod):
-    """Prox-SpiderBoost: SPIDER estimates with the constant step 1/(2L).
+    """Proximal SpiderBoost.
+
+    Prox-SpiderBoost: SPIDER estimates with the constant step 1/(2L).
 
     `snapshot` selects the online form, in which the reference gradient is the mean over a batch.
     """
 
     name = "prox-spiderboost"
-    summary = "proximal SpiderBoost"
     source = "wang2019 algorithm 2"
-    cites = ("wang2019",)
     counts = (
         "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q)), PO T "
         "(online: B instead of n, no FO)"
@@ -421,15 +406,13 @@ class ProxSpiderBoost(ProximalMethod):
 
 
 class SpiderBoost(ProxSpiderBoost):
-    """SpiderBoost for problems without a feasible set or penalty.
+    """SpiderBoost, unconstrained.
 
     Its bound is E|grad f|^2 <= 4 L Delta/T.
     """
 
     name = "spiderboost"
-    summary = "SpiderBoost, unconstrained"
     source = "wang2019 algorithm 1"
-    cites = ("wang2019",)
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
     requires = ProxSpiderBoost.requires | SMOOTH
 
@@ -440,10 +423,3 @@ class SpiderBoost(ProxSpiderBoost):
         pfbench derives it, as the paper prints O(.) only.
         """
         return 4.0
-
-
-METHODS = (
-    *(ProxGD, ProjectedGradient, ProxSGD),
-    *(SmoothSVRG, ProxSVRG, ProjectedSVRG, ProxSVRGPlus),
-    *(SmoothSAGA, ProxSAGA, StochasticAverageGradient, SpiderBoost, ProxSpiderBoost),
-)

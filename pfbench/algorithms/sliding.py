@@ -89,7 +89,9 @@ class SlidingMethod(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class NCGS(SlidingMethod):
-    """Conditional gradient sliding for non-convex f, with option 1 or 2 of qu2018.
+    """Non-convex conditional gradient sliding.
+
+    Conditional gradient sliding for non-convex f, with option 1 or 2 of qu2018.
 
     for k = 1 .. N, alpha = 2/(k+1):
         md = (1 - alpha) ag + alpha theta
@@ -99,9 +101,7 @@ class NCGS(SlidingMethod):
     """
 
     name = "ncgs"
-    summary = "non-convex conditional gradient sliding"
     source = "qu2018 algorithm 2"
-    cites = ("qu2018",)
     counts = "N iterations: FO N, SFO nN, LO as many as condg needs"
     deterministic = True
     guarantee = mapping_square_guarantee("1/(2 L)", "least")
@@ -148,15 +148,15 @@ class NCGS(SlidingMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class StochasticNCGS(SlidingMethod):
-    """Stochastic conditional gradient sliding for non-convex f, with batches of size m_k = k.
+    """Stochastic non-convex conditional gradient sliding.
+
+    Stochastic conditional gradient sliding for non-convex f, with batches of size m_k = k.
 
     It is NCGS with option 2; both calls of condg in an iteration use the same batch.
     """
 
     name = "ncgs-stochastic"
-    summary = "stochastic non-convex conditional gradient sliding"
     source = "qu2018 algorithm 3"
-    cites = ("qu2018",)
     counts = "N iterations: SFO N(N+1)/2 (with batch: bN), LO as many as condg needs"
     requires = frozenset({"batch", "lo"})
     guarantee = Guarantee("E |g|^2, g the stochastic mapping", "epsilon", "output", "")
@@ -198,15 +198,13 @@ class StochasticNCGS(SlidingMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class NCGSVR(SlidingMethod, EstimatorAlgorithm):
-    """Variance-reduced conditional gradient sliding for non-convex f.
+    """Variance-reduced non-convex conditional gradient sliding.
 
     The step is theta+ = condg(v, theta, 1/(3L), eta) with SVRG estimates v.
     """
 
     name = "ncgs-vr"
-    summary = "variance-reduced non-convex conditional gradient sliding"
     source = "qu2018 algorithm 4"
-    cites = ("qu2018",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO as many as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
     guarantee = mapping_square_guarantee("1/(3 L)")
@@ -252,9 +250,7 @@ class CGS(Algorithm):
     """
 
     name = "cgs"
-    summary = "conditional gradient sliding with restarts"
-    source = "li2019 algorithm 1"
-    cites = ("li2019", "lan2016")
+    source = "li2019 algorithm 1, from lan2016"
     counts = "T = restarts x N iterations: FO T, SFO nT, LO as many as condg needs"
     requires = frozenset({"gradient", "lo"})
     assumes = frozenset({"restricted strong convexity"})
@@ -329,15 +325,13 @@ class CGS(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class STORC(CGS):
-    """Conditional gradient sliding with restarts and SVRG estimates.
+    """Stochastic variance-reduced conditional gradient sliding with restarts.
 
     The snapshot of outer iteration t is y_0 = theta_{t-1}.
     """
 
     name = "storc"
-    summary = "stochastic variance-reduced conditional gradient sliding with restarts"
-    source = "li2019 algorithm 2"
-    cites = ("li2019", "hazan2016")
+    source = "li2019 algorithm 2, from hazan2016"
     counts = "restarts x N iterations: FO restarts, SFO restarts (n + 2mN), LO as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
     deterministic = False
@@ -393,6 +387,3 @@ def draw_repeating_batch(rng: np.random.Generator, n: int, size: int) -> Any:
     counts = rng.multinomial(size, np.full(n, 1.0 / n))
     indices = np.flatnonzero(counts)
     return Sample(indices, counts[indices])
-
-
-METHODS = (NCGS, StochasticNCGS, NCGSVR, CGS, STORC)

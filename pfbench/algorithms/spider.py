@@ -40,7 +40,7 @@ class RecursiveMethod(EstimatorAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class SARAH(RecursiveMethod):
-    """SARAH for problems without a feasible set or penalty: gradient steps along the estimate.
+    """SARAH, unconstrained.
 
     for each outer loop, from x_0:
         v_0 = grad f(x_0),  x_1 = x_0 - eta v_0
@@ -49,9 +49,7 @@ class SARAH(RecursiveMethod):
     """
 
     name = "sarah"
-    summary = "SARAH, unconstrained"
     source = "Nguyen, Liu, Scheinberg, Takac 2017 (arXiv 1705.07261)"
-    cites = ("nguyen2017",)
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p))"
     requires = _NEEDS | SMOOTH
     guarantee = gradient_square_guarantee()
@@ -95,7 +93,7 @@ class SARAH(RecursiveMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class Spider(RecursiveMethod):
-    """SPIDER-SFO for problems without a feasible set or penalty, with bounded step lengths.
+    """SPIDER-SFO with normalised steps, unconstrained.
 
     v_k recursive
     option 2:  x_{k+1} = x_k - min(step/|v_k|, lam) v_k
@@ -103,9 +101,7 @@ class Spider(RecursiveMethod):
     """
 
     name = "spider"
-    summary = "SPIDER-SFO with normalised steps, unconstrained"
     source = "Fang, Li, Lin, Zhang 2018, algorithm 1"
-    cites = ("fang2018",)
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
     requires = _NEEDS | SMOOTH
     schedule_parameters = RecursiveMethod.schedule_parameters | {"lam"}
@@ -160,7 +156,7 @@ class Spider(RecursiveMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSpiderBoostM(RecursiveMethod):
-    """Prox-SpiderBoost with momentum.
+    """Proximal SpiderBoost with momentum.
 
     alpha_{k+1} = 2/(ceil((k+1)/q) + 1)
     z_k = (1 - alpha_{k+1}) y_k + alpha_{k+1} x_k
@@ -170,9 +166,7 @@ class ProxSpiderBoostM(RecursiveMethod):
     """
 
     name = "prox-spiderboost-m"
-    summary = "proximal SpiderBoost with momentum"
     source = "wang2019 algorithm 3"
-    cites = ("wang2019",)
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q)), PO T"
     requires = _NEEDS | COMPOSITE
 
@@ -207,6 +201,3 @@ class ProxSpiderBoostM(RecursiveMethod):
             before, x = x, ask.prox(x, v, lam)
             y = shift(z, x, before, beta / lam)
             yield State(y, z, v)
-
-
-METHODS = (SARAH, Spider, ProxSpiderBoostM)

@@ -56,9 +56,7 @@ class SFW(StochasticFrankWolfe):
     """Stochastic Frank-Wolfe with mini-batches."""
 
     name = "sfw"
-    summary = "stochastic Frank-Wolfe"
     source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 2"
-    cites = ("reddi2016allerton",)
     counts = "T iterations: SFO bT, LO T"
     requires = frozenset({"batch", "lo"})
     estimator_class = SG
@@ -83,9 +81,7 @@ class SVFW(StochasticFrankWolfe):
     """Stochastic variance-reduced Frank-Wolfe (SVRFW in shen2019)."""
 
     name = "svfw"
-    summary = "stochastic variance-reduced Frank-Wolfe"
     source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 3"
-    cites = ("reddi2016allerton",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO T"
     requires = frozenset({"gradient", "difference", "lo"})
 
@@ -111,12 +107,13 @@ class SVFW(StochasticFrankWolfe):
 
 @dataclass(frozen=True, kw_only=True)
 class SAGAFW(StochasticFrankWolfe):
-    """SAGA Frank-Wolfe; shen2019 (appendix 7.2) disputes the complexity that its source claims."""
+    """SAGA Frank-Wolfe (its claimed complexity is disputed).
+
+    SAGA Frank-Wolfe; shen2019 (appendix 7.2) disputes the complexity that its source claims.
+    """
 
     name = "sagafw"
-    summary = "SAGA Frank-Wolfe (its claimed complexity is disputed)"
     source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 4"
-    cites = ("reddi2016allerton",)
     counts = "T iterations: SFO n + 2bT, LO T"
     requires = frozenset({"table", "lo"})
     estimator_class = SAGA
@@ -148,6 +145,3 @@ class SAGAFW(StochasticFrankWolfe):
             error = 0.5 + math.sqrt(2.0) * n / b**1.5
             schedule = constant_step_schedule(error, L, D, h0, epsilon) | {"batch": b}
         return cls(**schedule | overrides)
-
-
-METHODS = (SFW, SVFW, SAGAFW)

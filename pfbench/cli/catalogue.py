@@ -63,7 +63,7 @@ class CatalogueItem:
     @property
     def source_citation_keys(self) -> list[str]:
         """Bibliography keys of the papers that the item's source cites."""
-        return list(getattr(self.object, "cites", ()) or find_cited_paper_keys(self.source))
+        return list(find_cited_paper_keys(self.source))
 
     @property
     def record(self) -> dict[str, Any]:
@@ -155,7 +155,9 @@ def _spec_items(kind: str, spec_paths: Callable[[], dict[str, Path]]) -> Iterato
 
 KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
     {
-        "algorithms": partial(_built_in_items, "algorithm", "pfbench.algorithms:ALGORITHMS"),
+        "algorithms": partial(
+            _built_in_items, "algorithm", "pfbench.algorithms:ALGORITHMS", summary=""
+        ),
         "problems": partial(_built_in_items, "problem", "pfbench.problems:PROBLEMS"),
         "sets": _set_and_penalty_items,
         "estimators": partial(

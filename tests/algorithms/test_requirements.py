@@ -50,7 +50,7 @@ def test_a_choice_writes_itself_as_a_selector():
 def test_every_algorithm_says_what_it_is(name):
     cls = ALGORITHMS[name]
     assert cls.name == name
-    assert all((cls.summary, cls.source, cls.counts, cls.requires))
+    assert all((cls.__doc__, cls.source, cls.counts, cls.requires))
     assert all(cls.parameters().values())
 
 

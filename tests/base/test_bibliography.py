@@ -20,17 +20,11 @@ from pfbench.cli.catalogue import list_items
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_cites_its_source(name):
-    kind = ALGORITHMS[name]
-    assert set(kind.cites) <= REFERENCES.keys()
-    years = {REFERENCES[key].fields["year"] for key in kind.cites}
-    assert set(re.findall(r"\b20\d\d\b", kind.source)) <= years
-    # One that has a source of its own is not cited by what it inherits.
-    assert ("source" in vars(kind)) == ("cites" in vars(kind))
-    found = find_cited_paper_keys(kind.source)
-    assert found
-    assert set(found) <= set(kind.cites)
-    if name not in ("cgs", "storc", "svrg", "projected-svrg"):  # they cite what they build on, too
-        assert set(found) == set(kind.cites)
+    source = ALGORITHMS[name].source
+    keys = find_cited_paper_keys(source)
+    years = {REFERENCES[key].fields["year"] for key in keys}
+    assert keys
+    assert set(re.findall(r"\b20\d\d\b", source)) <= years
 
 
 UNPUBLISHED = ("the ", "pfbench", "calibration: ", "separable: ")
