@@ -20,15 +20,9 @@ ORACLES = (
 )
 """Oracles that can be queried, by verb."""
 
-_ARRAY, _INDEX = np.ndarray, np.dtype(np.int64)
-
 
 class Oracles:
     """Oracles of one run, which check arguments and budget, count calls, and query the backend.
-
-    While the ledger allows it, the oracles of inner loops count a call without calling a function,
-    which would be visible in the run's time. Only the other calls, among them the first, check the
-    answer of the backend.
 
     Parameters
     ----------
@@ -49,17 +43,13 @@ class Oracles:
         Euclidean diameter of the feasible set (infinite if there is none).
     """
 
-    __slots__ = (
-        *("D", "_backend", "_charge", "_checks", "_ledger", "_unconstrained", "_untimed_calls"),
-        "n",
-    )
+    __slots__ = ("D", "_backend", "_checks", "_ledger", "_unconstrained", "n")
 
     def __init__(
         self, backend: Backend, ledger: Ledger, diameter: float, form: PointFormat | None = None
     ) -> None:
         self._backend: Backend = backend if form is None else form.wrap_backend_if_layered(backend)
         self._ledger = ledger
-        self._charge, self._untimed_calls = ledger.counts_array, ledger.untimed_calls
         self._unconstrained = backend.unconstrained
         self._checks = _ArgumentAndAnswerChecks(form)
         self.D = diameter
@@ -87,55 +77,30 @@ class Oracles:
 
     def gradient(self, x: Point) -> Gradient:
         """Return the full gradient at x; count one full gradient and n component gradients."""
-        checks = self._checks
-        checks.check_points("gradient", x)
+        self._checks.check_points("gradient", x)
         g = self._ledger.charge(((SFO, self.n), (FO, 1)), self._backend.gradient, x)
-        return checks.check_gradient_answer("gradient", g)
+        return self._checks.check_gradient_answer("gradient", g)
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of the sampled component gradients at x; count one gradient per draw."""
-        if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
-            sample = as_indices(sample)
-        checks = self._checks
-        if not checks.is_point(x):
-            checks.refuse_point("batch", x)
-        amount = len(sample)
-        total = self._charge[SFO] + amount
-        if total <= self._untimed_calls[SFO]:
-            self._charge[SFO] = total
-            return self._backend.batch(sample, x)
-        g = self._ledger.charge_leaving_later_untimed(SFO, amount, self._backend.batch, sample, x)
-        return checks.check_gradient_answer("batch", g)
+        sample = as_indices(sample)
+        self._checks.check_points("batch", x)
+        g = self._ledger.charge(((SFO, len(sample)),), self._backend.batch, sample, x)
+        return self._checks.check_gradient_answer("batch", g)
 
     def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
         """Return the sample mean of grad f_i(x) - grad f_i(y); count two gradients per draw."""
-        if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
-            sample = as_indices(sample)
-        checks = self._checks
-        if not (checks.is_point(x) and checks.is_point(y)):
-            checks.check_points("difference", x, y)
-        amount = 2 * len(sample)
-        total = self._charge[SFO] + amount
-        if total <= self._untimed_calls[SFO]:
-            self._charge[SFO] = total
-            return self._backend.difference(sample, x, y)
-        g = self._ledger.charge_leaving_later_untimed(
-            SFO, amount, self._backend.difference, sample, x, y
-        )
-        return checks.check_gradient_answer("difference", g)
+        sample = as_indices(sample)
+        self._checks.check_points("difference", x, y)
+        costs = ((SFO, 2 * len(sample)),)
+        g = self._ledger.charge(costs, self._backend.difference, sample, x, y)
+        return self._checks.check_gradient_answer("difference", g)
 
     def lo(self, g: Any) -> Point:
         """Return a vertex v of the set that minimises <g, v>; count one linear minimisation."""
-        checks = self._checks
-        if not checks.is_gradient(g):
-            checks.refuse_gradient("lo", g)
-        total = self._charge[LO] + 1
-        if total <= self._untimed_calls[LO]:
-            self._charge[LO] = total
-            return self._backend.lo(g)
-        return checks.check_vertex_answer(
-            "lo", self._ledger.charge_leaving_later_untimed(LO, 1, self._backend.lo, g)
-        )
+        self._checks.check_gradient("lo", g)
+        v = self._ledger.charge(((LO, 1),), self._backend.lo, g)
+        return self._checks.check_vertex_answer("lo", v)
 
     def value(self, x: Point) -> float:
         """Return f(x); count the values of n components."""
@@ -150,33 +115,22 @@ class Oracles:
 
         Without a set and a penalty, the result is x - lam g and no call is counted.
         """
-        checks = self._checks
-        if not checks.is_point(x):
-            checks.refuse_point("prox", x)
-        if not checks.is_gradient(g):
-            checks.refuse_gradient("prox", g)
+        self._checks.check_points("prox", x)
+        self._checks.check_gradient("prox", g)
         if self._unconstrained:
             return x - lam * g
-        total = self._charge[PO] + 1
-        if total <= self._untimed_calls[PO]:
-            self._charge[PO] = total
-            return self._backend.prox(x, g, lam)
-        return checks.check_point_answer(
-            "prox", self._ledger.charge_leaving_later_untimed(PO, 1, self._backend.prox, x, g, lam)
-        )
+        z = self._ledger.charge(((PO, 1),), self._backend.prox, x, g, lam)
+        return self._checks.check_point_answer("prox", z)
 
     def local_lo(self, x: Point, g: Any, radius: float) -> Point:
         """Return a point z of the set with |z - x| <= radius that minimises <g, z>.
 
         The norm is the Euclidean one. One local linear minimisation is counted.
         """
-        checks = self._checks
-        checks.check_points("local_lo", x)
-        if not checks.is_gradient(g):
-            checks.refuse_gradient("local_lo", g)
-        return checks.check_point_answer(
-            "local_lo", self._ledger.charge(((LLO, 1),), self._backend.local_lo, x, g, radius)
-        )
+        self._checks.check_points("local_lo", x)
+        self._checks.check_gradient("local_lo", g)
+        z = self._ledger.charge(((LLO, 1),), self._backend.local_lo, x, g, radius)
+        return self._checks.check_point_answer("local_lo", z)
 
     def hessian(self, s: Point) -> "CountedHessian":
         """Return the Hessians of all n components at s as linear operators; count n Hessians."""
@@ -262,14 +216,8 @@ class CountedSagaTable:
     ) -> Gradient:
         sample = as_indices(sample)
         self._checks.check_points(verb, x)
-        ledger, amount = self._ledger, len(sample)
-        total = ledger.counts_array[SFO] + amount
-        if total <= ledger.untimed_calls[SFO]:
-            ledger.counts_array[SFO] = total
-            return self._checks.check_gradient_answer(verb, call(sample, x))
-        return self._checks.check_gradient_answer(
-            verb, ledger.charge_leaving_later_untimed(SFO, amount, call, sample, x)
-        )
+        g = self._ledger.charge(((SFO, len(sample)),), call, sample, x)
+        return self._checks.check_gradient_answer(verb, g)
 
 
 class _ArgumentAndAnswerChecks:
@@ -286,15 +234,12 @@ class _ArgumentAndAnswerChecks:
         """Raise an error if an argument of the oracle `verb` is not a point of the problem."""
         for x in points:
             if not self.is_point(x):
-                self.refuse_point(verb, x)
+                self._refuse(f"{verb} is queried at", x, "points of the problem", "points")
 
-    def refuse_point(self, verb: str, x: Any) -> Never:
-        """Raise an error: the argument x of the oracle `verb` is not a point of the problem."""
-        self._refuse(f"{verb} is queried at", x, "points of the problem", "points")
-
-    def refuse_gradient(self, verb: str, g: Any) -> Never:
-        """Raise an error: the argument g of the oracle `verb` is not a gradient of the problem."""
-        self._refuse(f"{verb} is queried for", g, "gradients of the problem", "gradients")
+    def check_gradient(self, verb: str, g: Any) -> None:
+        """Raise an error if the argument g of the oracle `verb` is not a gradient."""
+        if not self.is_gradient(g):
+            self._refuse(f"{verb} is queried for", g, "gradients of the problem", "gradients")
 
     def check_point_answer(self, verb: str, x: Point) -> Point:
         """Return the answer x of the oracle `verb`; raise an error if it is not a point."""

@@ -16,12 +16,6 @@ Answer = TypeVar("Answer")
 Charges = tuple[tuple[int, int], ...]
 """Cost of a call: pairs of a count and an amount."""
 
-_QUIET_SECONDS = 1.2e-3
-"""Seconds after a timed call in which the ledger counts calls without reading the clock."""
-
-_QUIET_CALLS = 63
-"""Largest number of calls after a timed call that are counted without reading the clock."""
-
 
 class Ledger:
     """Oracle counts of one run; only the oracles write to it.
@@ -37,11 +31,8 @@ class Ledger:
         Time on the clock of `time.perf_counter` after which a call raises `TimeLimitReached`.
     counts_array, limits
         The counts so far and the budget, in the order of `COUNTED`.
-    untimed_calls
-        For SFO and LO, the count up to which calls check neither the clock nor the budget.
     seconds
-        Time spent inside the backend, in seconds. The time of untimed calls is estimated, per
-        component gradient or linear minimisation, from the next timed call.
+        Time spent inside the backend, in seconds.
     end_reason
         Reason why further calls raise; empty while the run may continue.
     is_late
@@ -51,8 +42,8 @@ class Ledger:
     """
 
     __slots__ = (
-        *("_timed_calls", "counts_array", "deadline", "end_reason", "is_late", "limits"),
-        *("overflowing", "seconds", "untimed_calls"),
+        *("counts_array", "deadline", "end_reason", "is_late", "limits", "overflowing"),
+        "seconds",
     )
 
     def __init__(self, budget: Budget | None = None) -> None:
@@ -62,8 +53,6 @@ class Ledger:
         self.deadline = math.inf
         self.seconds = 0.0
         self.end_reason, self.overflowing, self.is_late = "", False, False
-        self.untimed_calls = [0] * len(COUNTED)
-        self._timed_calls = [0] * len(COUNTED)
 
     def start_clock(self, deadline: float) -> None:
         """Start the run's clock; oracle calls after `deadline` raise an error."""
@@ -90,7 +79,6 @@ class Ledger:
         """
         started = perf_counter()
         if started > self.deadline:
-            self.untimed_calls[:] = [0] * len(COUNTED)
             self.is_late = True
             raise TimeLimitReached
         for kind, amount in charges:
@@ -98,24 +86,8 @@ class Ledger:
                 self._refuse(kind, amount)
         for kind, amount in charges:
             self.counts_array[kind] += amount
-            self._timed_calls[kind] += amount
-            self.untimed_calls[kind] = min(self.untimed_calls[kind] + amount, self.limits[kind])
         answer = call(*arguments)
         self.seconds += perf_counter() - started
-        return answer
-
-    def charge_leaving_later_untimed(
-        self, kind: int, amount: int, call: Callable[..., Answer], *a: Any
-    ) -> Answer:
-        """Count and time a call as `charge` does; leave some later calls of this kind untimed."""
-        before = self.seconds
-        untimed = self.counts_array[kind] - self._timed_calls[kind]
-        answer = self.charge(((kind, amount),), call, *a)
-        took = self.seconds - before
-        self.seconds += took * untimed / max(amount, 1)
-        self._timed_calls[kind] = self.counts_array[kind]
-        further = min(_QUIET_CALLS, int(_QUIET_SECONDS / max(took, 1e-9))) * amount
-        self.untimed_calls[kind] = min(self.counts_array[kind] + further, self.limits[kind])
         return answer
 
     def _refuse(self, kind: int, amount: int) -> None:
@@ -126,5 +98,5 @@ class Ledger:
             if self.overflowing:
                 excess = "2^53 - 1, the largest exact count"
             self.end_reason = f"the next call makes {total} {COUNTED[kind].upper()}, above {excess}"
-            self.limits[:] = self.untimed_calls[:] = [-1] * len(COUNTED)
+            self.limits[:] = [-1] * len(COUNTED)
         raise BudgetExhausted(self.end_reason)
