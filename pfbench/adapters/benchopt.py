@@ -4,7 +4,7 @@ from pfbench.base.counts import COUNTED
 from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
-from pfbench.measures import available_measures
+from pfbench.measures.catalogue import available_measures
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.planning.name_resolution import select_algorithm, select_problem

@@ -17,7 +17,7 @@ from pfbench.base.protocols import ASSUMPTIONS, FeasibleSet
 from pfbench.base.sample import Indices, Sample
 from pfbench.base.state import State
 from pfbench.base.user_code import blame_user_code, list_required_arguments
-from pfbench.measures import fw_gap
+from pfbench.measures.common import fw_gap
 from pfbench.points.layers import Layers, flatten_layers, restore_layers
 from pfbench.problems.base import FiniteSum, check_dense_point, index_weights
 from pfbench.problems.sampler import Atoms, SamplerWithKnownMean

@@ -16,7 +16,7 @@ from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.user_code import is_pfbench_module
 from pfbench.claims.admissible import ADMISSIBLE
-from pfbench.measures import available_measures
+from pfbench.measures.catalogue import available_measures
 from pfbench.problems.catalogue import build_problem
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.planning.plan import PlannedRun

@@ -163,7 +163,7 @@ KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
         "estimators": partial(
             _built_in_items, "estimator", "pfbench.estimators.catalogue:ESTIMATORS", summary=""
         ),
-        "measures": partial(_built_in_items, "measure", "pfbench.measures:MEANING"),
+        "measures": partial(_built_in_items, "measure", "pfbench.measures.catalogue:MEANING"),
         "claims": partial(
             _built_in_items, "claim", "pfbench.claims.catalogue:CLAIMS", summary="statement"
         ),

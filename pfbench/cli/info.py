@@ -156,7 +156,7 @@ def _describe_problem(selector: Selector) -> Record:
     """Return the facts about a problem: size, properties, constants and measures."""
     from pfbench.base.constants import MEANING as CONSTANTS
     from pfbench.base.protocols import ASSUMPTIONS, list_known_assumptions
-    from pfbench.measures import MEANING, available_measures
+    from pfbench.measures.catalogue import MEANING, available_measures
     from pfbench.runs.planning.name_resolution import select_problem
 
     problem = select_problem(str(Selector(selector.name, selector.texts)))
@@ -220,7 +220,7 @@ def _problems_and_parameters_accepting(set_or_penalty: CatalogueItem) -> Iterato
 
 
 def _describe_measure(selector: Selector, item: CatalogueItem) -> Record:
-    from pfbench.measures import BRACKETS, MEANING, MEASURES
+    from pfbench.measures.catalogue import BRACKETS, MEANING, MEASURES
 
     everywhere = item.name in MEASURES or item.name not in MEANING
     return {"interval": item.name in BRACKETS, "everywhere": everywhere}

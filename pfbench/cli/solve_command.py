@@ -327,7 +327,7 @@ def _nonzero_counts(run: "Run") -> dict[str, int]:
 
 
 def _final_measures(run: "Run") -> RenderableType:
-    from pfbench.measures import MEANING
+    from pfbench.measures.catalogue import MEANING
 
     meanings = {name: meaning.summary for name, meaning in MEANING.items()}
     rows = [

@@ -13,7 +13,7 @@ from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.algorithms.frank_wolfe import line_search
 from pfbench.base.errors import InputError
 from pfbench.base.state import State
-from pfbench.measures import fw_gap
+from pfbench.measures.common import fw_gap
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import combine, distance, keep
 from pfbench.problems import FiniteSum

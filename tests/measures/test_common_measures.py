@@ -15,16 +15,13 @@ from pfbench.adapters import FunctionSet, from_functions
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.base.state import State
-from pfbench.measures import (
-    BRACKETS,
-    MEASURES,
-    available_measures,
+from pfbench.measures.catalogue import BRACKETS, MEASURES, available_measures, select_measures
+from pfbench.measures.common import (
     estimator_error,
     fw_gap,
     gradient_mapping_lambda,
     gradient_mapping_sq,
     objective,
-    select_measures,
     value,
 )
 from pfbench.points import combine, inner, keep

@@ -24,7 +24,7 @@ from pfbench.base.protocols import (
 )
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point
-from pfbench.measures import select_measures
+from pfbench.measures.catalogue import select_measures
 from pfbench.points import infer_format, is_finite, keep
 from pfbench.problems.moments import KINDS
 from pfbench.runs.loop.run import TRACE_COLUMNS, Stop

@@ -12,8 +12,8 @@ from pfbench.base.errors import DivergedError, StalePoint, format_error
 from pfbench.base.names import brief_repr
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.state import Point, State
-from pfbench.measures import BRACKETS, available_measures, gradient_mapping_lambda
-from pfbench.measures.catalogue import UserMeasure
+from pfbench.measures.catalogue import BRACKETS, UserMeasure, available_measures
+from pfbench.measures.common import gradient_mapping_lambda
 from pfbench.runs.loop.run import TRACE_COLUMNS
 
 STEP_MEASURES = frozenset({"estimator_error", "coin"})

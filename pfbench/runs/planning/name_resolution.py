@@ -24,9 +24,9 @@ from pfbench.base.user_code import (
     load_user_object,
     name_format_error,
 )
-from pfbench.measures import MEANING, available_measures, fw_gap
-from pfbench.measures import select_measures as named
-from pfbench.measures.catalogue import UserMeasure
+from pfbench.measures.catalogue import MEANING, UserMeasure, available_measures
+from pfbench.measures.catalogue import select_measures as named
+from pfbench.measures.common import fw_gap
 from pfbench.points import FactoredMatrix, infer_format
 from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import build_problem

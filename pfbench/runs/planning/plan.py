@@ -17,7 +17,7 @@ from pfbench.base.files import find_changed_existing_file, record_opened_files
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.base.selectors import list_user_code_names as own_in
-from pfbench.measures import select_measures as named
+from pfbench.measures.catalogue import select_measures as named
 from pfbench.runs.loop.isolated import RemoteMethod
 from pfbench.runs.loop.resolved_run import ResolvedRun, resolve_run
 from pfbench.runs.loop.run import Run, Stop

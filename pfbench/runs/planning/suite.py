@@ -20,7 +20,7 @@ from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import State
 from pfbench.base.user_code import load_user_object
-from pfbench.measures import available_measures
+from pfbench.measures.catalogue import available_measures
 from pfbench.runs.planning.name_resolution import select_problem
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec

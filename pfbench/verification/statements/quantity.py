@@ -13,7 +13,7 @@ from pfbench.base.counts import COUNTED
 from pfbench.base.protocols import Algorithm, Problem, list_known_assumptions
 from pfbench.base.state import State
 from pfbench.base.status import Status
-from pfbench.measures import available_measures
+from pfbench.measures.catalogue import available_measures
 from pfbench.points import keep
 from pfbench.runs.loop.run import Stop
 from pfbench.runs.loop.solve import solve

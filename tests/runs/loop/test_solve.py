@@ -19,7 +19,7 @@ from pfbench.base.arrays import VectorPool
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.state import State
-from pfbench.measures import estimator_error, fw_gap, gradient_mapping_sq
+from pfbench.measures.common import estimator_error, fw_gap, gradient_mapping_sq
 from pfbench.oracles import Ledger
 from pfbench.points import distance, keep
 from pfbench.problems.linear_models import NonconvexLogistic

@@ -12,7 +12,7 @@ from pfbench.algorithms import algorithm
 from pfbench.algorithms.nfwu import NFWUSVRG
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
-from pfbench.measures import available_measures
+from pfbench.measures.catalogue import available_measures
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import FactoredMatrix, combine, keep
 from pfbench.runs.loop.run import TRACE_COLUMNS
