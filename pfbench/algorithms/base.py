@@ -21,7 +21,7 @@ from pfbench.base.parameters import (
 )
 from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State, check_output_rule
-from pfbench.estimators import SAMPLINGS
+from pfbench.estimators.epochs import SAMPLINGS
 
 _MOST = 2**62
 

@@ -14,7 +14,7 @@ import numpy as np
 from pfbench.algorithms.base import Algorithm, get_parameters
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point, State
-from pfbench.estimators import Estimator, latest_coin
+from pfbench.estimators.base import Estimator, latest_coin
 from pfbench.points import combine
 
 

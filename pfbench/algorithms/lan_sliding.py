@@ -19,7 +19,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, positive
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point, State
-from pfbench.estimators import SPIDERG
+from pfbench.estimators.epochs import SPIDERG
 from pfbench.points import combine, keep
 
 

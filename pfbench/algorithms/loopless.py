@@ -34,7 +34,10 @@ from pfbench.base.errors import RefusedError
 from pfbench.base.parameters import integer, nonnegative, one_of_values, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
-from pfbench.estimators import LSVRG, MARS, PAGE, Estimator, ZeroSARAH
+from pfbench.estimators.base import Estimator
+from pfbench.estimators.epochs import LSVRG, PAGE
+from pfbench.estimators.gradient_tables import ZeroSARAH
+from pfbench.estimators.momentum import MARS
 from pfbench.points import inner
 
 _SQUARED = gradient_square_guarantee(bound_text="epsilon^2", bound=epsilon_squared_bound)

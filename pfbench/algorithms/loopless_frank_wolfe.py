@@ -27,17 +27,10 @@ from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
-from pfbench.estimators import (
-    LSVRG,
-    PAGE,
-    SPIDERG,
-    STORM,
-    DoublingSPIDER,
-    Estimator,
-    HeavyBall,
-    VanishingWeights,
-    ZeroSARAH,
-)
+from pfbench.estimators.base import Estimator
+from pfbench.estimators.epochs import LSVRG, PAGE, SPIDERG, DoublingSPIDER
+from pfbench.estimators.gradient_tables import ZeroSARAH
+from pfbench.estimators.momentum import STORM, HeavyBall, VanishingWeights
 from pfbench.points import combine
 
 _DIFFERENCES = frozenset({"gradient", "difference", "lo"})

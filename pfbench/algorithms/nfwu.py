@@ -30,7 +30,8 @@ from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
-from pfbench.estimators import CASPIDERG, CASVRG, LSVRG, PAGE, SG, SPIDERG, STORM, SVRG
+from pfbench.estimators.epochs import CASPIDERG, CASVRG, LSVRG, PAGE, SG, SPIDERG, SVRG
+from pfbench.estimators.momentum import STORM
 from pfbench.points import inner, keep
 
 

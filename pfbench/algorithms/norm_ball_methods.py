@@ -31,7 +31,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, nonnegative, one_of_values, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point, State
-from pfbench.estimators import STORM, Transport
+from pfbench.estimators.momentum import STORM, Transport
 from pfbench.points import combine
 
 INITIAL_MOMENTA = ("gradient", "zero")

@@ -32,7 +32,8 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
-from pfbench.estimators import SAG, SAGA, SG, SPIDERG, SVRG, FullGradient
+from pfbench.estimators.epochs import SG, SPIDERG, SVRG, FullGradient
+from pfbench.estimators.gradient_tables import SAG, SAGA
 
 COMPOSITE = frozenset({"prox"})
 SMOOTH = frozenset({"prox", "smooth"})

@@ -22,7 +22,7 @@ from pfbench.base.parameters import integer, one_of_values, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.sample import Sample
 from pfbench.base.state import Point, State
-from pfbench.estimators import SVRG
+from pfbench.estimators.epochs import SVRG
 from pfbench.points import combine, gap_and_distance, keep, shift, tilt
 
 _MOVES = 1e-15

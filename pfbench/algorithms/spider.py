@@ -21,7 +21,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, nonnegative, one_of_values, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
-from pfbench.estimators import SPIDERG
+from pfbench.estimators.epochs import SPIDERG
 from pfbench.points import combine, keep, shift
 
 _NEEDS = frozenset({"gradient", "difference"})

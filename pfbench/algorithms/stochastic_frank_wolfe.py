@@ -22,7 +22,8 @@ from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import gap_guarantee
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, one_of_values, parameter, positive
-from pfbench.estimators import SAGA, SG, SVRG
+from pfbench.estimators.epochs import SG, SVRG
+from pfbench.estimators.gradient_tables import SAGA
 
 
 @dataclass(frozen=True, kw_only=True)

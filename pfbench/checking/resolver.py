@@ -25,7 +25,7 @@ from pfbench.checking.findings import CheckReport, CheckRunner
 from pfbench.checking.penalty_checks import check_penalty
 from pfbench.checking.problem_checks import check_problem
 from pfbench.checking.sets import check_set
-from pfbench.estimators import Estimator
+from pfbench.estimators.base import Estimator
 from pfbench.estimators.catalogue import ESTIMATORS
 from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import PROBLEMS, build_problem

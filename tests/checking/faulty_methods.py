@@ -11,7 +11,9 @@ from checking.faults import by_name
 from pfbench.algorithms import Algorithm
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.state import State
-from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, EpochEstimator, Estimator
+from pfbench.estimators.base import EpochEstimator, Estimator
+from pfbench.estimators.epochs import SG, SPIDERG, SVRG
+from pfbench.estimators.gradient_tables import SAGA
 from pfbench.kernels import linear
 from pfbench.points import combine, keep, shift
 from pfbench.problems.linear_models import LogCosh

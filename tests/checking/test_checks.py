@@ -17,8 +17,8 @@ import pfbench as pf
 from pfbench.algorithms import ALGORITHMS as OUR_ALGORITHMS
 from pfbench.base.state import State
 from pfbench.checking import check, estimator_checks
-from pfbench.estimators import SVRG
 from pfbench.estimators.catalogue import ESTIMATORS as OUR_ESTIMATORS
+from pfbench.estimators.epochs import SVRG
 from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import PROBLEMS as OUR_PROBLEMS
 from pfbench.sets import PENALTIES as OUR_PENALTIES

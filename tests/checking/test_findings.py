@@ -20,7 +20,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.checking import check
 from pfbench.claims.catalogue import CLAIMS
-from pfbench.estimators import Estimator
+from pfbench.estimators.base import Estimator
 from pfbench.sets import L1Ball, L1Penalty, L2Ball, Simplex
 from pfbench.verification import Subject
 

@@ -16,7 +16,7 @@ from own_things import Quadratic as Bowl
 from pfbench.algorithms import Algorithm
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.state import State
-from pfbench.estimators import SPIDERG
+from pfbench.estimators.epochs import SPIDERG
 from pfbench.points import combine
 from pfbench.sets import L1Ball
 from pfbench.sets.body import VectorConvexBody

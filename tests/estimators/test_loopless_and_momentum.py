@@ -11,16 +11,9 @@ import pytest
 from twisted import Twisted
 
 from pfbench.base.errors import InputError
-from pfbench.estimators import (
-    LSVRG,
-    MARS,
-    PAGE,
-    STORM,
-    HeavyBall,
-    Transport,
-    VanishingWeights,
-    ZeroSARAH,
-)
+from pfbench.estimators.epochs import LSVRG, PAGE
+from pfbench.estimators.gradient_tables import ZeroSARAH
+from pfbench.estimators.momentum import MARS, STORM, HeavyBall, Transport, VanishingWeights
 from pfbench.points import combine, keep
 
 S, T, P, ALPHA, LAM, GAMMA = 2, 5, 0.4, 0.3, 0.35, 0.6

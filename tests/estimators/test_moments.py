@@ -12,7 +12,8 @@ from helpers import assert_one_sentence, reference_of, tiny_logistic, tiny_recov
 from numpy.testing import assert_allclose
 
 from pfbench.base.errors import InputError
-from pfbench.estimators import CASPIDERG, CASVRG, SAG, SAGA, SG, SPIDERG, SVRG
+from pfbench.estimators.epochs import CASPIDERG, CASVRG, SG, SPIDERG, SVRG
+from pfbench.estimators.gradient_tables import SAG, SAGA
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import FactoredMatrix, combine, keep
 from pfbench.verification.instruments.enumerated_random import enumerate_draws

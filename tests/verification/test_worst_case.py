@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from helpers import refused
 
-from pfbench.estimators import SVRG
+from pfbench.estimators.epochs import SVRG
 from pfbench.verification.session import judge
 from pfbench.verification.worst_case import (
     WORST_CASES,

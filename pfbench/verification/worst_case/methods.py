@@ -20,7 +20,9 @@ from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
 from pfbench.algorithms.proximal import ProxGD, ProxSpiderBoost, SmoothSAGA, SpiderBoost
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.state import State
-from pfbench.estimators import SAGA, SPIDERG, SVRG, Estimator
+from pfbench.estimators.base import Estimator
+from pfbench.estimators.epochs import SPIDERG, SVRG
+from pfbench.estimators.gradient_tables import SAGA
 from pfbench.verification.instruments.enumerated_random import (
     EnumerableGenerator,
     IndexReplayGenerator,

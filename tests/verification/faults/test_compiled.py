@@ -10,7 +10,7 @@ import pytest
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
 from pfbench.base.errors import InputError
-from pfbench.estimators import SG, SPIDERG
+from pfbench.estimators.epochs import SG, SPIDERG
 from pfbench.verification.faults import equivalence
 from pfbench.verification.faults.equivalence import (
     RunOutcome,

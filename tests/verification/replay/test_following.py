@@ -17,7 +17,7 @@ from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUCASVRG
 from pfbench.base.errors import InputError
 from pfbench.claims.catalogue import CLAIMS, claim
-from pfbench.estimators import CASVRG
+from pfbench.estimators.epochs import CASVRG
 from pfbench.verification.references import REFERENCES
 from pfbench.verification.replay.draw_streams import draw_cases_and_run_counts, examine_draw_law
 from pfbench.verification.replay.draws import ResolvedDraws
