@@ -131,9 +131,8 @@ def is_safely_scaled(squared_norm: float) -> bool:
 
 
 @compile_serial
-def take_steps_serial(
-    first: int,
-    last: int,
+def take_steps(
+    bounds: Integers | None,
     rows: ObservedRows,
     g: Floats,
     basis: LanczosBasis,
@@ -144,9 +143,10 @@ def take_steps_serial(
     """Execute Lanczos steps from step k on, until the stopping rule holds or the basis is full.
 
     Returns the number of steps (or `UNORDINARY`), whether the rule holds, and the largest
-    eigenvalue. `first` and `last` are 0 and the number of rows.
+    eigenvalue. Each thread takes the rows between two `bounds`; without bounds, which numba knows
+    when it compiles the loop, one thread takes all rows.
     """
-    done = False
+    done, count = False, rows.indptr.size - 1
     while not done and k + 1 < basis.right.shape[0]:
         before, locations = max(k - 1, 0), basis.left.shape[0]
         beta = basis.betas[before] if k else 0.0
@@ -154,40 +154,14 @@ def take_steps_serial(
         previous, u = basis.left[before % locations], basis.left[k % locations]
         y[:] = 0.0
         if k == 0 and goal.x.size:
-            square, basis.inner[0] = first_golub_kahan_sweep_rows(
-                first, last, rows, g, goal.x, v, u, y
-            )
-        else:
-            square = golub_kahan_sweep_rows(first, last, rows, g, v, previous, beta, u, y)
-        if k == 0 and not is_safely_scaled(square):
-            return UNORDINARY, done, theta
-        done, theta = complete_lanczos_step(k, square, basis, goal, theta)
-        k += 1
-    return k, done, theta
-
-
-@compile_serial
-def take_steps_parallel(
-    bounds: Integers,
-    rows: ObservedRows,
-    g: Floats,
-    basis: LanczosBasis,
-    goal: StoppingRule,
-    k: int,
-    theta: float,
-) -> tuple[int, bool, float]:
-    """Parallel version of `take_steps_serial`: each thread takes rows between two `bounds`."""
-    done = False
-    while not done and k + 1 < basis.right.shape[0]:
-        before, locations = max(k - 1, 0), basis.left.shape[0]
-        beta = basis.betas[before] if k else 0.0
-        v, y = basis.right[k], basis.right[k + 1]
-        previous, u = basis.left[before % locations], basis.left[k % locations]
-        y[:] = 0.0
-        if k == 0 and goal.x.size:
-            square, basis.inner[0] = first_golub_kahan_sweep_parallel(
-                bounds, rows, g, goal.x, v, u, y
-            )
+            x = goal.x
+            if bounds is None:
+                square, inner = first_golub_kahan_sweep_rows(0, count, rows, g, x, v, u, y)
+            else:
+                square, inner = first_golub_kahan_sweep_parallel(bounds, rows, g, x, v, u, y)
+            basis.inner[0] = inner
+        elif bounds is None:
+            square = golub_kahan_sweep_rows(0, count, rows, g, v, previous, beta, u, y)
         else:
             square = golub_kahan_sweep_parallel(bounds, rows, g, v, previous, beta, u, y)
         if k == 0 and not is_safely_scaled(square):

@@ -28,8 +28,7 @@ from pfbench.kernels.lanczos_kernels import (
     StoppingRule,
     complete_lanczos_step,
     is_safely_scaled,
-    take_steps_parallel,
-    take_steps_serial,
+    take_steps,
     write_leading_singular_vectors,
 )
 from pfbench.kernels.tridiagonal import find_log_polynomial_crossing
@@ -201,10 +200,9 @@ def _extend_basis(
     For a sparse matrix, one compiled loop takes all steps.
     """
     if isinstance(operator, SparseOperator):
-        value = operator.pattern.rows, operator.g, basis, goal, k, theta
-        extend_basis: tuple[int, bool, float]
-        extend_basis = operator.pattern.run_loop(take_steps_serial, take_steps_parallel, *value)
-        return extend_basis
+        pattern = operator.pattern
+        bounds = None if pattern.is_serial else pattern.bounds
+        return take_steps(bounds, pattern.rows, operator.g, basis, goal, k, theta)
     done = False
     locations = len(basis.left)
     while not done and k + 1 < len(basis.right):
