@@ -48,16 +48,10 @@ class ProxASVRG(AcceleratedMethod):
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
     assumes = frozenset({"convex"})
+    constant_defaults = (("smoothness", "L_max"),)
 
     period: int = integer(MISSING, "m, iterations between full gradients")
     smoothness: float | None = positive(None, "L of the first weight, at least 1/2 for every L")
-
-    @classmethod
-    def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with the given parameters; the smoothness defaults to L_max."""
-        if math.isfinite(constants.L_max):
-            overrides = {"smoothness": constants.L_max} | overrides
-        return super().explicit(constants, **overrides)
 
     def first_weight(self, n: int) -> float:
         """Return w_0, the value of the weight w in the first epoch of the class's pseudo-code.

@@ -51,6 +51,7 @@ class ActiveSetMethod(Algorithm):
     deterministic = True
     anytime = True
     schedule_parameters = frozenset()
+    constant_defaults = (("smoothness", "L_f"),)
     line_search: ClassVar[Callable[..., float]] = staticmethod(line_search)
 
     step: str = one_of_values("short", "short, or line-search", ("short", "line-search"))
@@ -67,8 +68,6 @@ class ActiveSetMethod(Algorithm):
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
         """Return the algorithm with the given parameters; `smoothness` defaults to L_f."""
-        if "smoothness" not in overrides:
-            overrides["smoothness"] = constants.require("L_f", f"{cls.name} without smoothness")
         cls.check_zero_bound(overrides, "smoothness", constants.L_f)
         return super().explicit(constants, **overrides)
 

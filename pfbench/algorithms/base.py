@@ -92,6 +92,8 @@ class Algorithm(ABC):
         Whether the method draws no random numbers.
     schedule_parameters
         Parameters that the schedule of the method's theorem sets.
+    constant_defaults
+        Pairs of a parameter and the constant of the problem that is its default.
     guarantee
         Guarantee of the theorem's schedule; None if the guarantee is not a number.
     scale_dependence
@@ -110,6 +112,7 @@ class Algorithm(ABC):
     schedule_parameters: ClassVar[frozenset[str]] = frozenset(
         {"iterations", "step", "batch", "period"}
     )
+    constant_defaults: ClassVar[tuple[tuple[str, str], ...]] = ()
     guarantee: ClassVar[Guarantee | None] = None
     scale_dependence: ClassVar[str] = ""
     kinds: ClassVar[tuple[str, ...]] = ()
@@ -197,6 +200,8 @@ class Algorithm(ABC):
         InputError
             If a parameter is missing.
         """
+        defaults = {name: getattr(constants, c) for name, c in cls.constant_defaults}
+        overrides = {name: c for name, c in defaults.items() if math.isfinite(c)} | overrides
         missing = [name for name in cls.list_required_parameters() if name not in overrides]
         if missing:
             raise InputError(

@@ -26,7 +26,7 @@ from pfbench.algorithms import (
 )
 from pfbench.algorithms.base import Algorithm
 from pfbench.base.checks import check_choice, check_real
-from pfbench.base.constants import MEANING, Constants, evaluate_formulas
+from pfbench.base.constants import Constants, evaluate_formulas
 from pfbench.base.errors import InputError
 from pfbench.base.names import find_entry
 from pfbench.base.parameters import (
@@ -138,16 +138,10 @@ class AlgorithmChoice:
                 with suppress(OverflowError, ZeroDivisionError):
                     practical(epsilon, replace(constants, n=1), **relative)
                     constants.require("n", f"the schedule of {self.name}")
-            zero = [name for name in MEANING if getattr(constants, name) == 0.0]
-            if zero and isinstance(error, ZeroDivisionError):
-                raise InputError(
-                    f"the schedule of {self.name} is not defined where {' and '.join(zero)} is 0: "
-                    "give the parameters explicitly instead of epsilon."
-                ) from None
             raise InputError(
-                f"epsilon={epsilon} is too small for the schedule of {self.name}, whose "
-                "numbers would overflow: give a larger epsilon."
-            ) from None
+                f"the schedule of {self.name} has no finite values for epsilon={epsilon} and the "
+                "problem's constants: give a larger epsilon, or explicit parameters without it."
+            ) from error
         return algorithm, self.schedule
 
 

@@ -130,24 +130,17 @@ class FrankWolfe(Algorithm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.step != "open-loop" and self.offset != 2.0:
-            raise InputError(
-                f"step={self.step} takes no offset: leave offset out, or take step=open-loop."
-            )
-        if self.step == "adaptive" and self.curvature is None:
-            raise InputError(
-                "step=adaptive needs curvature, an upper bound C of f's curvature constant C_f."
-            )
-        if self.step in _SHORT and self.smoothness is None:
-            raise InputError(
-                f"step={self.step} needs smoothness, a Lipschitz constant of the gradient."
-            )
-        if self.step == "backtracking" and self.curvature is not None:
-            raise InputError("step=backtracking estimates the curvature: leave out curvature.")
-        if self.step in _SHORT and self.curvature is not None:
-            raise InputError(f"step={self.step} uses smoothness: leave out curvature.")
-        if self.step not in _OF_L and self.smoothness is not None:
-            raise InputError(f"step={self.step} takes no smoothness: omit it, or take step=short.")
+        is_valid = {
+            "offset": self.step == "open-loop" or self.offset == 2.0,
+            "curvature": self.step not in _OF_L or self.curvature is None,
+            "smoothness": self.step in _OF_L or self.smoothness is None,
+        }
+        for name in is_valid:
+            if not is_valid[name]:
+                raise InputError(f"step={self.step} takes no {name}: leave out {name}.")
+        needed = "curvature" if self.step == "adaptive" else "smoothness"
+        if self.step in ("adaptive", *_SHORT) and getattr(self, needed) is None:
+            raise InputError(f"step={self.step} needs {needed}, a bound of the problem's constant.")
 
     @property
     def asks(self) -> frozenset[str]:

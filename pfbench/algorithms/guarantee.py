@@ -26,11 +26,6 @@ def epsilon_bound(epsilon: float, constants: Constants) -> float:
     return epsilon
 
 
-def epsilon_squared_bound(epsilon: float, constants: Constants) -> float:
-    """Return epsilon^2: the bound is the square of the accuracy; `constants` are ignored."""
-    return epsilon**2
-
-
 @dataclass(frozen=True)
 class Guarantee:
     """Guarantee of a theorem: a bound on a criterion after a run with the theorem's schedule.
@@ -65,27 +60,22 @@ class Guarantee:
         return f"{self.criterion} <= {self.bound_text}: {WHERE[self.location]}"
 
 
-def gap_guarantee(bound_text: str = "epsilon", bound: Bound = epsilon_bound) -> Guarantee:
-    """Return a guarantee that bounds the expected Frank-Wolfe gap at the output."""
-    return Guarantee("E V(x)", bound_text, "output", "fw_gap", bound=bound)
-
-
 def mapping_square_guarantee(
-    lam: str, location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
+    lam: str, location: str = "output", *, is_squared: bool = False
 ) -> Guarantee:
-    """Return a guarantee that bounds the squared norm of the gradient mapping."""
-    return _make_squared_guarantee(f"|G|^2 at lambda = {lam}", location, bound_text, bound)
+    """Return a guarantee that bounds the squared norm of the gradient mapping.
+
+    The bound is epsilon or, with `is_squared`, epsilon^2.
+    """
+    return _make_squared_guarantee(f"|G|^2 at lambda = {lam}", location, is_squared)
 
 
-def gradient_square_guarantee(
-    location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
-) -> Guarantee:
-    """Return a guarantee that bounds the squared norm of the gradient."""
-    return _make_squared_guarantee("|grad f|^2", location, bound_text, bound)
+def gradient_square_guarantee(location: str = "output", *, is_squared: bool = False) -> Guarantee:
+    """Return a guarantee that bounds the squared norm of the gradient, as for the mapping."""
+    return _make_squared_guarantee("|grad f|^2", location, is_squared)
 
 
-def _make_squared_guarantee(
-    subject: str, location: str, bound_text: str, bound: Bound
-) -> Guarantee:
+def _make_squared_guarantee(subject: str, location: str, is_squared: bool) -> Guarantee:
     criterion = f"E {subject}" if location == "output" else f"min over k of {subject}"
-    return Guarantee(criterion, bound_text, location, "gradient_mapping_sq", bound=bound)
+    bounded = criterion, "epsilon^2" if is_squared else "epsilon", location, "gradient_mapping_sq"
+    return Guarantee(*bounded, bound=lambda epsilon, _: epsilon**2 if is_squared else epsilon)

@@ -40,6 +40,7 @@ class ConvexCGS(Algorithm):
     requires = frozenset({"gradient", "lo"})
     assumes = frozenset({"convex"})
     schedule_parameters = frozenset({"iterations", "smoothness", "diameter"})
+    constant_defaults = (("smoothness", "L_f"), ("diameter", "D"))
     deterministic = True
     anytime = True
     condg: ClassVar[Callable[..., Point]] = staticmethod(condg)
@@ -48,17 +49,6 @@ class ConvexCGS(Algorithm):
     iterations: int = integer(MISSING, "N")
     smoothness: float = positive(MISSING, "L; the problem's L_f if not given")
     diameter: float = positive(MISSING, "D; the set's if not given")
-
-    @classmethod
-    def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with the given parameters.
-
-        `smoothness` and `diameter` default to the problem's constants, if these are known.
-        """
-        existing = {"smoothness": constants.L_f, "diameter": constants.D}
-        return super().explicit(
-            constants, **{k: v for k, v in existing.items() if math.isfinite(v)} | overrides
-        )
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:

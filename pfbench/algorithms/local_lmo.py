@@ -6,7 +6,6 @@ Notation: L = L_f, R at least |x_k - x*| for all k, T iterations.
         x_{k+1} = argmin over z in C, |z - x_k| <= 2R/(k+2), of <grad f(x_k), z>
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass
 from typing import Any, Self
@@ -34,18 +33,13 @@ class LocalLMO(Algorithm):
     requires = frozenset({"gradient", "local_lo", "set"})
     assumes = frozenset({"convex"})
     schedule_parameters = frozenset({"iterations", "diameter"})
+    constant_defaults = (("diameter", "D"),)
     deterministic = True
     anytime = True
     guarantee = Guarantee("f(x) - min f", "epsilon", "last", "excess")
 
     iterations: int = integer(MISSING, "T")
     diameter: float = positive(MISSING, "R, at least each |x_k - x*|; the set's D if not given")
-
-    @classmethod
-    def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with the given parameters; R defaults to the diameter of the set."""
-        default = {"diameter": constants.D} if math.isfinite(constants.D) else {}
-        return super().explicit(constants, **default | overrides)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:

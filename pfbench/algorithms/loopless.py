@@ -23,11 +23,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, round_up
-from pfbench.algorithms.guarantee import (
-    epsilon_squared_bound,
-    gradient_square_guarantee,
-    mapping_square_guarantee,
-)
+from pfbench.algorithms.guarantee import gradient_square_guarantee, mapping_square_guarantee
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH, ProximalMethod
 from pfbench.base.constants import Constants
 from pfbench.base.errors import RefusedError
@@ -40,7 +36,7 @@ from pfbench.estimators.gradient_tables import ZeroSARAH
 from pfbench.estimators.momentum import MARS
 from pfbench.points import inner
 
-_SQUARED = gradient_square_guarantee(bound_text="epsilon^2", bound=epsilon_squared_bound)
+_SQUARED = gradient_square_guarantee(is_squared=True)
 
 
 def page_parameters(n: int) -> dict[str, Any]:
@@ -132,9 +128,7 @@ class ProxPAGE(LooplessMethod):
     source = "Li, Bao, Zhang, Richtarik 2021, its estimate in proximal steps"
     counts = f"{LooplessMethod.counts}, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
-    guarantee = mapping_square_guarantee(
-        "1/(4 L)", bound_text="epsilon^2", bound=epsilon_squared_bound
-    )
+    guarantee = mapping_square_guarantee("1/(4 L)", is_squared=True)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:

@@ -24,7 +24,7 @@ import numpy as np
 
 from pfbench.algorithms.base import floor_or_one, round_up
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.guarantee import gap_guarantee
+from pfbench.algorithms.guarantee import Guarantee
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.parameters import integer, parameter, positive
@@ -39,8 +39,9 @@ from pfbench.points import inner, keep
 class NFWU(EstimatorAlgorithm):
     """Base class of normalised Frank-Wolfe updates; a subclass defines the gradient estimator."""
 
-    guarantee = gap_guarantee(
-        "2 epsilon D", bound=lambda epsilon, constants: 2.0 * epsilon * constants.D
+    guarantee = Guarantee(
+        *("E V(x)", "2 epsilon D", "output", "fw_gap"),
+        bound=lambda epsilon, constants: 2.0 * epsilon * constants.D,
     )
 
     output: str = parameter("uniform", "uniform (the paper's), or last")

@@ -22,7 +22,6 @@ from pfbench.algorithms.base import floor_or_one, round_up
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import (
     Guarantee,
-    epsilon_squared_bound,
     gradient_square_guarantee,
     mapping_square_guarantee,
 )
@@ -373,9 +372,7 @@ class ProxSpiderBoost(ProximalMethod):
     )
     requires = frozenset({"gradient", "difference", "batch"}) | COMPOSITE
     schedule_parameters = ProximalMethod.schedule_parameters | {"snapshot"}
-    guarantee = mapping_square_guarantee(
-        "1/(2 L)", bound_text="epsilon^2", bound=epsilon_squared_bound
-    )
+    guarantee = mapping_square_guarantee("1/(2 L)", is_squared=True)
     estimator_class = SPIDERG
 
     batch: int = integer(MISSING, "S")

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 
 from pfbench.algorithms.base import round_up
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.guarantee import gap_guarantee
+from pfbench.algorithms.guarantee import Guarantee
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, one_of_values, parameter, positive
 from pfbench.estimators.epochs import SG, SVRG
@@ -30,7 +30,7 @@ from pfbench.estimators.gradient_tables import SAGA
 class StochasticFrankWolfe(EstimatorAlgorithm):
     """Base class of Frank-Wolfe methods with a constant step along a gradient estimate."""
 
-    guarantee = gap_guarantee()
+    guarantee = Guarantee("E V(x)", "epsilon", "output", "fw_gap")
 
     output: str = parameter("uniform", "uniform (the source's), or last")
     iterations: int = integer(MISSING, "T")
