@@ -2,18 +2,18 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from datetime import datetime
-from functools import partial
-from itertools import chain, groupby, product
+from itertools import chain, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import RenderableType
 
-from pfbench.base.errors import InputError, PfbenchError, StorageError
+from pfbench.base.errors import PfbenchError, StorageError
 from pfbench.base.escaping import escape_hidden
+from pfbench.base.files import check_writable
 from pfbench.base.status import Status
 from pfbench.cli import options, terminal
 from pfbench.cli.catalogue import report_spec_paths, resolve_spec_path
@@ -23,16 +23,14 @@ from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.report_command import result_tables, results_as_json
 from pfbench.cli.report_sources import RunExecution
-from pfbench.cli.terminal import Fact, make_table, section_with_title
+from pfbench.cli.terminal import Line, field_table, make_table, section_with_title
 
 if TYPE_CHECKING:
-    from pfbench.reporting.results import Limits
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import PlanOutcome
     from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.study import Spec
 
-_AT_ONCE = 10_000  # rows of traces that are shortened together
 _SHOWN = 12
 """Maximum number of printed failed runs; the output of --json and --log has all of them."""
 
@@ -74,38 +72,16 @@ def run(
         statuses = (check_choice("--again", recomputed_status, choices),)
     spec = resolve_spec_path("report", str(spec), report_spec_paths())
     planned = load_spec(spec)
+    if log is not None:
+        check_writable(log, f"--log {log}")
     terminal.announce_imports(planned.user_selectors, spec)
-    with _open_log(log) as reported, closing(options.make_engine(jobs, scheduler)) as engine:
+    with ExitStack() as stack:
+        lines = None if log is None else stack.enter_context(log.open("a", encoding="utf-8"))
+        engine = stack.enter_context(closing(options.make_engine(jobs, scheduler)))
         if dry_run:
             show_sweep_forecast(planned, store, engine, statuses, as_json=as_json)
             return
-        _run_sweep(planned, store, engine, reported, statuses, as_json=as_json, quiet=quiet)
-
-
-Log = Callable[[Callable[[], str]], None]
-"""Function that logs the line that a function returns."""
-
-
-@contextmanager
-def _open_log(path: Path | None) -> Iterator[Log]:
-    """Yield a function that appends a line with the current time to a file.
-
-    Without a path, the function does nothing.
-    """
-    if path is None:
-        yield lambda make_text: None
-        return
-    try:
-        file = path.open("a", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--log {path} cannot be written ({error.strerror}).") from error
-    with file:
-
-        def line(make_text: Callable[[], str]) -> None:
-            now = datetime.now().astimezone().isoformat(timespec="seconds")
-            print(now, *map(escape_hidden, make_text().split()), file=file, flush=True)
-
-        yield line
+        _run_sweep(planned, store, engine, lines, statuses, as_json=as_json, quiet=quiet)
 
 
 # --- running --------------------------------------------------------------------------------------
@@ -115,13 +91,14 @@ def _run_sweep(
     planned: "Spec",
     folder: Path,
     engine: "Engine",
-    log: Log,
+    log: TextIO | None,
     recomputed: tuple[str, ...],
     *,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from pfbench.reporting.results import truncation_limits_by_plan
+    """Execute a sweep; print its results if it has few runs, and else only numbers of runs."""
+    from pfbench.reporting import collect_report
     from pfbench.reporting.tables import MANY
     from pfbench.runs.execute import count_if_completed, iterate_plan_outcomes
     from pfbench.runs.loop.run import calls_to_targets
@@ -130,19 +107,17 @@ def _run_sweep(
     store, is_hidden, started = Store(folder), quiet or as_json, time.monotonic()
     planned = RunExecution(store, engine, is_hidden, recomputed).tune(planned)
     plans = planned.runs()
-    is_countable = len(plans) > MANY and not (as_json or planned.user_selectors)
+    has_many, problem = len(plans) > MANY and not as_json, ""
+    is_countable = has_many and not planned.user_selectors
     if is_countable and (counts := count_if_completed(plans, store, engine, recomputed)):
-        facts = _sweep_facts(planned, folder, Counter(stored=len(plans)), counts, started)
-        advice = f"`pfbench report` with the same spec shows more than {MANY:,} runs"
         if not quiet:
-            terminal.show_facts([*facts, Fact("", None, "results", advice)], as_json=False)
+            _show_sweep(planned, folder, Counter(stored=len(plans)), counts, started)
         return
-    limits, problem = truncation_limits_by_plan(planned), ""
     total = format_plural(len(plans), "run")
-    log(lambda: f"begin {planned.name}: {total}, store {folder}")
+    _write_log(log, f"begin {planned.name}: {total}, store {folder}")
     records: dict[PlannedRun, dict[str, Any]] = {}
     outcomes: list[PlanOutcome] = []
-    waiting, rows = list["PlanOutcome"](), 0
+    origins, statuses = Counter[str](), Counter[str]()
     board = StepProgress(planned.name, len(plans), "runs", slots=engine.slots, hidden=is_hidden)
     try:
         with board:
@@ -151,56 +126,48 @@ def _run_sweep(
             ):
                 plan, result = outcome.plan, outcome.entry.run
                 board.count_run(outcome)
-                log(partial(_outcome_line, outcome))
+                origins[outcome.origin] += 1
+                statuses[result.status] += 1
+                if log is not None:
+                    _write_log(log, _outcome_line(outcome))
                 if as_json:
                     targets = calls_to_targets(planned.targets[plan], result)
                     records[plan] = _outcome_record(outcome) | {"targets": targets}
-                waiting.append(outcome)
-                rows += len(result.rows)
-                if rows >= _AT_ONCE or outcome.origin != "stored":
-                    outcomes += _shorten(waiting, planned, limits)
-                    waiting, rows = [], 0
+                if not has_many or result.status in (*terminal.FAILURES, Status.REFUSED):
+                    outcomes.append(outcome)
     except KeyboardInterrupt:
         problem = "interrupted"
     except PfbenchError as error:
-        is_begun = any(outcome.origin == "made" for outcome in [*outcomes, *waiting])
-        if not is_begun and not isinstance(error, StorageError):
+        if not origins["made"] and not isinstance(error, StorageError):
             raise
         problem = str(error).rstrip(".")
     ended = f"{board.done_count} of {total} done, {board.failure_count} failed"
-    log(lambda: f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
+    _write_log(log, f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
     if problem:
         terminal.exit_with_error(
             f"{problem}; {board.done_count:,} of {total} are stored in {folder}; the "
             "same command continues.",
             terminal.INTERRUPTED if problem == "interrupted" else 1,
         )
-    outcomes += _shorten(waiting, planned, limits)
-    if not quiet or as_json:
-        runs = [records[plan] for plan in plans] if as_json else []
-        _show_sweep(planned, folder, outcomes, runs, started, as_json=as_json)
-    terminal.exit_if_failed(_select_by_status(outcomes, terminal.FAILURES))
+    failed = _select_by_status(outcomes, terminal.FAILURES)
+    if as_json:
+        numbers = _sweep_numbers(planned, folder, origins, statuses)
+        results = results_as_json(collect_report(planned, outcomes))
+        runs = [records[plan] for plan in plans]
+        terminal.print_json({**numbers, "results": results, "runs": runs})
+    elif not quiet:
+        tables = [] if has_many else result_tables(collect_report(planned, outcomes))
+        parts = (*tables, _refusal_table(outcomes), _failure_table(failed))
+        _show_sweep(planned, folder, origins, statuses, started, *parts)
+    terminal.exit_if_failed(failed)
     _exit_if_a_method_fits_no_problem(planned, outcomes)
 
 
-def _shorten(
-    outcomes: "Sequence[PlanOutcome]", spec: "Spec", limits: "Mapping[PlannedRun, Sequence[Limits]]"
-) -> "Iterator[PlanOutcome]":
-    """Yield outcomes with only the rows and notes that tables need, as very many fill memory."""
-    from pfbench.reporting.ranking import keep_ranking_rows
-    from pfbench.reporting.stores import keep_notes
-    from pfbench.runs.execute import PlanOutcome
-    from pfbench.runs.storage.serialization import StoredRun
-
-    for (targets, run_limits), group in groupby(
-        outcomes, key=lambda outcome: (spec.targets[outcome.plan], limits[outcome.plan])
-    ):
-        some = [*group]
-        runs = keep_ranking_rows([each.entry.run for each in some], targets, run_limits)
-        for outcome, run in zip(some, runs, strict=True):
-            entry = outcome.entry
-            entry = StoredRun(entry.key, run, entry.environment, keep_notes(entry.notes))
-            yield PlanOutcome(outcome.plan, entry, outcome.origin)
+def _write_log(log: TextIO | None, text: str) -> None:
+    """Append a line with the current time to the log, if there is one."""
+    if log is not None:
+        now = datetime.now().astimezone().isoformat(timespec="seconds")
+        print(now, *map(escape_hidden, text.split()), file=log, flush=True)
 
 
 def _select_by_status(
@@ -231,46 +198,43 @@ def _outcome_record(outcome: "PlanOutcome") -> dict[str, Any]:
     }
 
 
+def _sweep_numbers(
+    planned: "Spec", folder: Path, origins: Counter[str], statuses: Counter[str]
+) -> dict[str, Any]:
+    """Return the numbers of runs of each origin and of each status for JSON."""
+    return {
+        "name": planned.name,
+        "store": str(folder),
+        "planned": origins.total(),
+        **{name: origins[origin] for origin, name in ORIGINS.items()},
+        "failed": sum(statuses[status] for status in terminal.FAILURES),
+        "statuses": statuses,
+    }
+
+
 def _show_sweep(
     planned: "Spec",
     folder: Path,
-    outcomes: "Sequence[PlanOutcome]",
-    runs: Sequence[dict[str, Any]],
+    origins: Counter[str],
+    statuses: Counter[str],
     started: float,
-    *,
-    as_json: bool,
+    *parts: RenderableType | None,
 ) -> None:
-    """Print the number of runs, the results, and tables of refused and failed runs."""
-    from pfbench.reporting import collect_report
+    """Print the numbers of runs of each origin and of each status, then further parts."""
+    from pfbench.reporting.tables import MANY
 
-    report = collect_report(planned, outcomes)
-    origins = Counter(outcome.origin for outcome in outcomes)
-    statuses = Counter(outcome.entry.run.status for outcome in outcomes)
-    failed = _select_by_status(outcomes, terminal.FAILURES)
-    facts = [
-        *_sweep_facts(planned, folder, origins, statuses, started),
-        Fact("results", results_as_json(report) if as_json else []),
-        Fact("runs", runs),
+    total, counts = origins.total(), sorted(statuses.items(), key=lambda item: (-item[1], item[0]))
+    lines: list[Line] = [
+        ("sweep", planned.name),
+        ("store", str(folder)),
+        ("runs", f"{total:,}: {format_origins(origins, _DONE)}"),
+        ("status", ", ".join(f"{number:,} {status}" for status, number in counts)),
+        ("took", format_duration(time.monotonic() - started)),
     ]
-    parts = [] if as_json else [*result_tables(report), _refusal_table(outcomes)]
-    terminal.show_facts(facts, *parts, _failure_table(failed), as_json=as_json)
-
-
-def _sweep_facts(
-    planned: "Spec", folder: Path, origins: Counter[str], statuses: Counter[str], started: float
-) -> list[Fact]:
-    """Return the numbers of runs of each origin and of each status, as facts to print."""
-    total = origins.total()
-    counts = sorted(statuses.items(), key=lambda item: (-item[1], item[0]))
-    return [
-        Fact("name", planned.name, "sweep"),
-        Fact("store", str(folder), "store"),
-        Fact("planned", total, "runs", f"{total:,}: {format_origins(origins, _DONE)}"),
-        *(Fact(name, origins[origin]) for origin, name in ORIGINS.items()),
-        Fact("failed", sum(statuses[status] for status in terminal.FAILURES)),
-        Fact("statuses", statuses, "status", ", ".join(f"{n:,} {status}" for status, n in counts)),
-        Fact("", None, "took", format_duration(time.monotonic() - started)),
-    ]
+    if total > MANY:
+        advice = f"`pfbench report` with the same spec shows more than {MANY:,} runs"
+        lines.append(("results", advice))
+    terminal.print_parts(field_table(lines), *parts)
 
 
 def _failure_table(failed: "Sequence[PlanOutcome]") -> RenderableType | None:

@@ -9,23 +9,19 @@ counts: they are truncated to a common budget.
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.reporting.comparison import ScoredAlgorithm, compare_algorithms, score_panel
-from pfbench.reporting.results import Limits, RunGroup, StudyResults, exceeds_limits
+from pfbench.reporting.results import RunGroup, StudyResults
 from pfbench.reporting.runtimes import Cost, ert, make_runtimes
-from pfbench.reporting.seed_curves import SeedTraces
 from pfbench.reporting.significance import median
 from pfbench.reporting.wording import join_items, name_within_sentence, round_as_printed
-from pfbench.runs.loop.run import Run, Stop
-from pfbench.runs.loop.trace import TraceRows
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.tune import make_tuned_label
-from pfbench.runs.storage.serialization import INTEGERS
 
 KINDS = ("sfo", "lo", "po", *(k for k in COUNTED if k not in ("sfo", "lo", "po", "fo", "fv")))
 """Kinds of oracle calls; methods are ranked by the first kind that the runs make."""
@@ -82,37 +78,6 @@ def initially_shown_algorithms(results: StudyResults) -> tuple[str, ...]:
     ahead = [labels[0], *(label for label in labels if label == make_tuned_label(labels[0]))]
     chosen = set(list(dict.fromkeys([*ahead, *in_turn]))[:MAX_ROWS])
     return tuple(label for label in labels if label in chosen)
-
-
-def keep_ranking_rows(
-    runs: Sequence[Run], targets: Sequence[Stop], limits: Sequence[Limits] = ()
-) -> list[Run]:
-    """Return runs with only the trace rows that determine their ranks.
-
-    These rows are the first that reaches each target, and the last with a value of each measure.
-    They are selected in the whole run and within each of `limits`. The first row beyond each limit
-    is included, too, as it determines the cost of the truncated run.
-    """
-    traces = SeedTraces.from_runs(runs)
-    number, run_of_row = len(traces.numbers), traces.run_of_row
-    is_needed = np.zeros(number + 1, bool)  # the last is that of no row
-    for target in targets:
-        is_needed[traces.find_first_rows_within(target)] = True
-    has_value = ~np.isnan(traces.numbers)
-    for limit in ({}, *limits):
-        is_beyond = exceeds_limits(traces.numbers, traces.columns, limit)
-        first = traces.find_first_rows_or_minus_one(is_beyond)
-        is_needed[first] = True
-        is_within = np.arange(number) < np.where(first < 0, number, first)[run_of_row]
-        for has_value_within in (has_value & is_within[:, None]).T:
-            is_needed[traces.find_last_rows_or_minus_one(has_value_within)] = True
-    rows = np.flatnonzero(is_needed[:-1])
-    ends = np.searchsorted(run_of_row[rows], np.arange(len(runs) + 1)).tolist()
-    kept_rows = TraceRows(traces.numbers[rows], tuple(name in INTEGERS for name in traces.columns))
-    return [
-        replace(run, columns=traces.columns, x=None, rows=kept_rows[start:end])
-        for run, (start, end) in zip(runs, pairwise(ends), strict=True)
-    ]
 
 
 def list_counted_kinds(results: StudyResults) -> list[str]:

@@ -20,7 +20,7 @@ from pfbench.base.status import Status
 from pfbench.reporting.seed_curves import Array, Mask, SeedTraces
 from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import LabelledSelector, Spec, Study
+from pfbench.runs.planning.study import LabelledSelector, Study
 from pfbench.runs.planning.tune import StudySetting
 
 if TYPE_CHECKING:
@@ -290,23 +290,6 @@ def min_budget_by_kind(plans: Iterable[PlannedRun]) -> Limits:
         for name, limit in (budget.limits if budget else {}).items():
             common_limits[name] = min(limit, common_limits.get(name, math.inf))
     return common_limits
-
-
-def truncation_limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
-    """Return, for each planned run, the common budgets to which it is truncated.
-
-    There is one budget for each problem and setting to which the run belongs.
-    """
-    results: dict[PlannedRun, list[Limits]] = {}
-    for study in spec.studies:
-        for problem, setting in product(study.problems, study.settings):
-            planned = [study.plans_by_target(problem, entry, setting) for entry in study.algorithms]
-            hardest = (plan for by_target in planned for plan in [*by_target.values()][-1])
-            limits = min_budget_by_kind(hardest)
-            groups = (plans for by_target in planned for plans in by_target.values())
-            for plan in {plan for plans in groups for plan in plans}:
-                results.setdefault(plan, []).append(limits)
-    return results
 
 
 def truncate_run(run: Run, limits: Limits) -> Run:

@@ -7,18 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import results_of, run
 
-from pfbench.base.counts import Budget, Counts
+from pfbench.base.counts import Counts
 from pfbench.reporting import ranking, tables
 from pfbench.reporting.answers import answer_sentences
-from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.result_tables import (
     compare_by_each_price,
     main_results_table,
     results_tables,
 )
-from pfbench.reporting.results import min_budget_by_kind, truncation_limits_by_plan
 from pfbench.runs.loop.run import Stop
-from pfbench.runs.planning.spec import load_spec
 
 TARGETS = (Stop("m", 0.5), Stop("m", 0.1))
 
@@ -96,15 +93,6 @@ def test_ranks_do_not_depend_on_the_order_and_a_new_method_moves_nobody(calls, r
     assert more == before
 
 
-def test_the_rank_follows_from_the_essence_of_a_run():
-    whole = results({"a": falls(5, 6, 7), "idle": IDLE, "lost": LOST})
-    short = results(
-        {group.label: ranking.keep_ranking_rows(group.runs, TARGETS) for group in whole}
-    )
-    assert sum(len(one.rows) for _, one in short.runs) < sum(len(o.rows) for _, o in whole.runs)
-    assert ranking.as_json(short) == ranking.as_json(whole)
-
-
 def many(number):
     """So many methods: the later in the list, the sooner at the target; some have a tuned form."""
     calls = {f"m{k}": number - k for k in range(number)} | {"m0, tuned": 2 * number}
@@ -166,41 +154,6 @@ def test_without_targets_the_calls_are_those_of_one_run():
     runs = [run([1.0, 0.4], [0, sfo], lo=[0, lo]) for sfo, lo in ((10, 1000), (500, 0), (900, 0))]
     (ranked,) = ranking.as_json(results({"a": [*runs, *runs]}, targets=()))
     assert ranked["calls"] == {"sfo": 500, "lo": 0}
-
-
-def test_the_rank_at_equal_counts_follows_from_the_essence_of_runs():
-    budgets = {"small": Budget(sfo=100), "large": Budget(sfo=1000)}
-    steps = [1.0, 0.9, 0.8, 0.7, 0.05, 0.04]
-    methods = {
-        "small": [run(steps[:4], [0, 40, 60, 90], lo=[0, 1, 2, 3], spent=100)] * 3,
-        "large": [run(steps, [0, 30, 70, 95, 400, 900], lo=[0, 5, 6, 7, 50, 99])] * 3,
-    }
-    whole = results(methods, budgets=budgets)
-    limits = min_budget_by_kind(plan for group in whole for plan in group.plans)
-    short = {
-        name: ranking.keep_ranking_rows(runs, TARGETS, [limits]) for name, runs in methods.items()
-    }
-    assert ranking.as_json(results(short, budgets=budgets)) == ranking.as_json(whole)
-    for price in compare_by_each_price(whole):
-        numbers = [
-            algorithm.calls_until_targets
-            for algorithm in compare_algorithms(whole, price.price).panels[0].algorithms
-        ]
-        found = (
-            compare_algorithms(results(short, budgets=budgets), price.price).panels[0].algorithms
-        )
-        assert [algorithm.calls_until_targets for algorithm in found] == numbers
-
-
-def test_limits_are_those_of_the_panels_of_a_spec(tmp_path):
-    path = tmp_path / "s.toml"
-    path.write_text(
-        'problems = ["quadratic"]\nseeds = 2\ntargets = ["fw_gap=1"]\nbudget = "{budget}"\n'
-        '[algorithms]\na = "frank-wolfe"\nb = "afw"\n[grid]\nbudget = ["sfo=100", "sfo=300"]\n'
-    )
-    found = truncation_limits_by_plan(load_spec(path))
-    assert len(found) == 8
-    assert all(limits == [plan.budget.limits] for plan, limits in found.items())
 
 
 # --- the answer in words --------------------------------------------------------------------------
