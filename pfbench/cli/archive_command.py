@@ -1,7 +1,7 @@
 """``pfbench archive``: write runs or claims to one archive file, and check archives."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,9 @@ from pfbench.base.errors import InputError, StorageError, end_sentence
 from pfbench.base.files import check_writable
 from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
-from pfbench.cli.formatting import format_bytes, format_plural
+from pfbench.cli.formatting import format_plural
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.terminal import Fact, fact_values, print_parts, show_facts
+from pfbench.cli.terminal import Line, field_table, print_parts
 
 if TYPE_CHECKING:
     from pfbench.archive.make import ArchiveWriter
@@ -147,19 +147,21 @@ def _show_made(archive: "Archive", *, as_json: bool) -> None:
     from pfbench.archive.page import badge_phrases
     from pfbench.runs.storage.archive import data_files
 
-    manifest, size, reads = archive.manifest, len(archive.data), data_files(archive.manifest)
-    modules, problems = manifest["user_modules"], manifest["problems"]
-    facts = [
-        Fact("archive", str(archive.path), "archive"),
-        Fact("kind", manifest["kind"], "kind"),
-        Fact("title", manifest["title"], "title"),
-        Fact("says", " · ".join(badge_phrases(manifest)), "says"),
-        Fact("bytes", size, "size", format_bytes(size)),
-        Fact("problems", problems, "problems", str(len(problems))),
-        Fact("user_modules", modules, "user-defined", ", ".join(modules) or "none"),
-        Fact("reads", reads, "files read", ", ".join(reads) or "none"),
-    ]
-    show_facts(facts, as_json=as_json)
+    manifest = archive.manifest
+    record = {
+        "archive": str(archive.path),
+        "kind": manifest["kind"],
+        "title": manifest["title"],
+        "says": " · ".join(badge_phrases(manifest)),
+        "bytes": len(archive.data),
+        "problems": manifest["problems"],
+        "user_modules": manifest["user_modules"],
+        "reads": data_files(manifest),
+    }
+    if not as_json:
+        names = {"user_modules": "user-defined", "reads": "files read"}
+        record = terminal.rename_keys(record | {"problems": len(manifest["problems"])}, **names)
+    terminal.show_record(record, as_json=as_json)
 
 
 # --- checking -------------------------------------------------------------------------------------
@@ -191,11 +193,13 @@ def check(
     archive = open_archive(path)
     if theorem is not None:
         _check_theorem_is_archived(archive, theorem)
-    facts = check_archive(archive, salt, seconds, jobs, quiet=as_json)
-    record = fact_values(facts)
+    record = check_archive(archive, salt, seconds, jobs, quiet=as_json)
     for text in (*record["off"], *(f"not checked: {t}" for t in record["unreached"])):
         terminal.print_error(end_sentence(text))
-    show_facts(facts, as_json=as_json)
+    if as_json:
+        terminal.print_json(record)
+    else:
+        print_parts(field_table(_check_lines(record)))
     terminal.exit_if(record["off"] or record["unreached"])
 
 
@@ -221,8 +225,8 @@ def _check_theorem_is_archived(archive: "Archive", theorem: str) -> None:
 
 def check_archive(
     archive: "Archive", salt: str | None, seconds: float, jobs: int | None, *, quiet: bool
-) -> list[Fact]:
-    """Check an archive by recomputing a part of it, and return the results."""
+) -> dict[str, Any]:
+    """Check an archive by recomputing a part of it, and return the results as a JSON record."""
     from pfbench.archive.check import describe_denied_rights
     from pfbench.archive.checker import check_archive as checked
     from pfbench.base.checks import check_real
@@ -235,35 +239,45 @@ def check_archive(
     outcome = checked(archive, engine, salt=salt, seconds=seconds)
     for text in outcome.notes:
         terminal.print_error(end_sentence(text))
-    same, p_value = outcome.is_same_environment, outcome.min_p_value
-    new, inside = outcome.fresh_runs, dict(outcome.confined_result_counts)
-    by_archive = ", ".join(f"{name} ({number})" for name, number in sorted(inside.items()))
-    deviations, unreached = outcome.deviations, outcome.unreached_tasks
+    return {
+        "archive": str(archive.path),
+        "kind": archive.manifest["kind"],
+        "title": archive.manifest["title"],
+        "sha256": archive.sha256,
+        "salt": salt,
+        "pfbench": __version__,
+        "same": outcome.is_same_environment,
+        "runs": outcome.runs,
+        "verdicts": outcome.verdicts,
+        "faults": outcome.faults,
+        "new": outcome.fresh_runs,
+        "least_p": outcome.min_p_value,
+        "outside": outcome.unconfined_runs,
+        "inside": dict(outcome.confined_result_counts),
+        "counterexamples": outcome.confirmed,
+        "off": outcome.deviations,
+        "unreached": outcome.unreached_tasks,
+        "confined": confinement,
+    }
+
+
+def _check_lines(record: Mapping[str, Any]) -> list[Line]:
+    """Return the results of a check as lines for the terminal."""
+    inside = [f"{name} ({number})" for name, number in sorted(record["inside"].items())]
+    recomputed = {"runs": "runs recomputed", "verdicts": "verdicts recomputed"}
+    recomputed |= {"faults": "faults caught again"}
     return [
-        Fact("archive", str(archive.path), "archive"),
-        Fact("kind", archive.manifest["kind"]),
-        Fact("title", archive.manifest["title"], "title"),
-        Fact("sha256", archive.sha256, "sha256"),
-        Fact("salt", salt, "salt"),
-        Fact("pfbench", __version__, "pfbench"),
-        Fact("same", same, "versions and machine", "the author's" if same else "others"),
-        Fact("runs", outcome.runs, "runs recomputed", _format_share(outcome.runs)),
-        Fact("verdicts", outcome.verdicts, "verdicts recomputed", _format_share(outcome.verdicts)),
-        Fact("faults", outcome.faults, "faults caught again", _format_share(outcome.faults)),
-        Fact("new", new, "runs with new seeds", f"{new}, least p-value {p_value:.2g}"),
-        Fact("least_p", p_value),
-        Fact("outside", outcome.unconfined_runs, "runs measured by pfbench alone"),
-        Fact("inside", inside, "computed by archived code", by_archive or "nothing"),
-        Fact("counterexamples", outcome.confirmed),
-        *(Fact("", text, "counterexample") for text in outcome.confirmed),
-        Fact("off", deviations, "deviations", str(len(deviations))),
-        Fact("unreached", unreached, "not checked", str(len(unreached))),
-        Fact("confined", confinement, "confinement"),
+        *((name, record[name]) for name in ("archive", "title", "sha256", "salt", "pfbench")),
+        ("versions and machine", "the author's" if record["same"] else "others"),
+        *((title, " of ".join(map(str, record[name]))) for name, title in recomputed.items()),
+        ("runs with new seeds", f"{record['new']}, least p-value {record['least_p']:.2g}"),
+        ("runs measured by pfbench alone", record["outside"]),
+        ("computed by archived code", ", ".join(inside) or "nothing"),
+        *(("counterexample", text) for text in record["counterexamples"]),
+        ("deviations", str(len(record["off"]))),
+        ("not checked", str(len(record["unreached"]))),
+        ("confinement", record["confined"]),
     ]
-
-
-def _format_share(numbers: Sequence[int]) -> str:
-    return f"{numbers[0]} of {numbers[1]}"
 
 
 # --- collecting -----------------------------------------------------------------------------------
@@ -297,9 +311,7 @@ def collect(
         try:
             archive = open_archive(path)
             earlier = None if again else read_record(path, archive.sha256)
-            record = earlier or fact_values(
-                check_archive(archive, None, seconds, jobs, quiet=False)
-            )
+            record = earlier or check_archive(archive, None, seconds, jobs, quiet=False)
             wrong = [*record["off"], *record["unreached"]]
         except InputError as error:
             wrong = [str(error)]

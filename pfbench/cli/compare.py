@@ -16,7 +16,7 @@ from pfbench.cli.formatting import format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.report_command import OUTPUT, render_table
 from pfbench.cli.report_sources import RunExecution, report_contents
-from pfbench.cli.terminal import make_table, section_with_title
+from pfbench.cli.terminal import section_with_title
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
@@ -383,16 +383,5 @@ def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
         }
         for method in tune.methods
     ]
-    if as_json:
-        terminal.print_json({"name": spec.name, "candidate": spec.candidate, "grids": grids})
-        return
-    rows = [
-        (
-            row["algorithm"],
-            "; ".join(f"{name} {', '.join(map(str, v))}" for name, v in row["grid"].items()),
-            row["trials"],
-            row["selector"],
-        )
-        for row in grids
-    ]
-    terminal.print_parts(make_table(("method", "grid", "trials", "selector"), rows))
+    record = {"name": spec.name, "candidate": spec.candidate, "grids": grids}
+    terminal.show_record(record, as_json=as_json)

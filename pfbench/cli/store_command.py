@@ -20,13 +20,11 @@ from pfbench.cli.options import AS_JSON, STORE, argument, flag, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import (
     SCHEMA,
-    Fact,
     dataclass_as_dict,
     exit_if,
     print_error,
     print_json,
     print_parts,
-    show_facts,
 )
 from pfbench.runs.storage.damage import KINDS, DamageReport
 
@@ -213,13 +211,13 @@ def _remove_rows(opened: "Store", rows: "Sequence[Row]", *, dry_run: bool, as_js
     """Remove entries, unless `dry_run` is true, and print their number and size."""
     if rows and not dry_run:
         opened.remove([(row.kind, row.key) for row in rows])
-    removed, size = ("would be removed" if dry_run else "removed", sum(row.bytes for row in rows))
-    facts = [
-        Fact("dry_run", dry_run),
-        Fact("removed", [row.key for row in rows], f"{len(rows):,}", removed),
-        Fact("bytes", size, format_bytes(size), "in all"),
-    ]
-    show_facts(facts, as_json=as_json)
+    size = sum(row.bytes for row in rows)
+    if as_json:
+        keys = [row.key for row in rows]
+        print_json({"dry_run": dry_run, "removed": keys, "bytes": size})
+    else:
+        removed = "would be removed" if dry_run else "removed"
+        print_parts(f"{len(rows):,} {removed}, {format_bytes(size)} in all")
 
 
 @app.command()

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -229,52 +229,6 @@ def section_with_title(title: str, *parts: RenderableType) -> RenderableType:
 def multiline_cell(*texts: str) -> Text:
     """Return a table cell with one line for each given text; newlines inside a text are escaped."""
     return Text("\n".join(map(escape_hidden, texts)))
-
-
-@dataclass(frozen=True)
-class Fact:
-    """Named value for output as JSON, as a line on the terminal, or as both.
-
-    Attributes
-    ----------
-    name, value
-        Key and value in JSON. A fact without a name is only printed on the terminal.
-    title, text
-        Title and text on the terminal; the text defaults to the value. A fact without a title is
-        only printed as JSON.
-    """
-
-    name: str
-    value: Any
-    title: str = ""
-    text: Cell = None
-
-    @property
-    def line(self) -> Line:
-        """Pair of title and text, as shown on the terminal."""
-        if self.text is not None:
-            return self.title, self.text
-        listed = isinstance(self.value, (list, tuple))
-        return self.title, ", ".join(self.value) if listed else self.value
-
-
-def show_facts(facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool) -> None:
-    """Print facts as JSON, or as a table on the terminal, followed by `parts`."""
-    if as_json:
-        print_json(fact_values(facts))
-    else:
-        lines = fact_lines(facts)
-        print_parts(field_table(lines) if lines else None, *parts)
-
-
-def fact_values(facts: Iterable[Fact]) -> dict[str, Any]:
-    """Return facts as one JSON object."""
-    return {fact.name: fact.value for fact in facts if fact.name}
-
-
-def fact_lines(facts: Iterable[Fact]) -> list[Line]:
-    """Return (title, text) pairs of facts for the terminal."""
-    return [fact.line for fact in facts if fact.title]
 
 
 def show_record(record: Mapping[str, Any], title: str = "", *, as_json: bool) -> None:

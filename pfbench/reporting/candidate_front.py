@@ -285,18 +285,6 @@ class CandidateAgainstRivals:
         head = (self.results.panel_column_heading, "target", *heads)
         return Table(f"{self.label} against the best of its class", note, head, rows)
 
-    def calls_by_method(self) -> dict[str, list[float]]:
-        """Return the expected oracle calls for each target reached, sorted, by method label."""
-        results: dict[str, list[float]] = {}
-        for label, _, calls in _labels_budgets_and_calls(self.comparisons[0]):
-            results.setdefault(label, []).extend([calls] if math.isfinite(calls) else [])
-        return {label: sorted(calls) for label, calls in results.items()}
-
-    @property
-    def panel_target_count(self) -> int:
-        """Number of (panel, target) pairs, where a panel is one problem at one setting."""
-        return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
-
 
 def _labels_budgets_and_calls(comparison: Comparison) -> Iterator[tuple[str, float, float]]:
     """Yield label, budget and expected calls of each method, by problem, setting and target.

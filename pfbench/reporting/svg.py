@@ -4,10 +4,8 @@ Equal data give files with equal bytes.
 """
 
 import io
-import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from itertools import product
@@ -68,23 +66,10 @@ _METADATA: Mapping[str, Mapping[str, None]] = MappingProxyType(
 )
 
 
-@contextmanager
-def _silence_matplotlib() -> Iterator[None]:
-    """Suppress the log messages of matplotlib below the level ERROR."""
-    logger = logging.getLogger("matplotlib")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
-
-
 def render(drawing: DeferredDrawing, *forms: str) -> list[bytes]:
     """Draw a figure once, and return it as a file in each of the given formats, svg or pdf."""
-    with _silence_matplotlib():
-        import matplotlib as mpl
-        import matplotlib.figure  # it has the fonts, and with them all that is reported
+    import matplotlib as mpl
+
     files = []
     with mpl.rc_context(), as_file(LOOK) as look:
         mpl.rcdefaults()

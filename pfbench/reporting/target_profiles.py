@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pfbench.reporting import svg
-from pfbench.reporting.candidate_front import CandidateAgainstRivals
 from pfbench.reporting.comparison import Comparison
-from pfbench.reporting.panels import format_with_si_suffix, line_style
+from pfbench.reporting.panels import format_with_si_suffix, line_style, log_ticks
 from pfbench.reporting.runtimes import CumulativeShare, ecdf
 from pfbench.reporting.wording import AXES
 
@@ -101,65 +100,5 @@ def _layout_share_axes(axes: "Axes", low: float, high: float, title: str) -> Non
     axes.grid(axis="y")
     axes.set_xlabel(title)
     axes.minorticks_off()
-    ticks = _powers_of_ten(low, high)
-    if len(ticks) < 2:
-        powers = range(math.ceil(math.log10(low)) - 1, math.floor(math.log10(high)) + 1)
-        ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
-    ticks = [tick for tick in ticks if low <= tick <= high]
+    ticks = [tick for tick, _ in log_ticks(low, high)]
     axes.set_xticks(ticks, [format_with_si_suffix(tick) for tick in ticks])
-
-
-def _powers_of_ten(low: float, high: float) -> list[float]:
-    """Return the powers of ten between two numbers."""
-    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
-    return [10.0**power for power in range(first, last + 1)]
-
-
-class ProfileLine(NamedTuple):
-    """Line on the HTML page: the share of targets that a method reaches, against its calls.
-
-    `points` has its points as SVG text, in a box of 1000 x 400.
-    """
-
-    label: str
-    points: str
-    number: int | None
-    """Number of its line style; None for a grey line."""
-    is_candidate: bool
-
-
-class ProfileGraphic(NamedTuple):
-    """Data of a figure on the HTML page: shares of targets reached against oracle calls."""
-
-    lines: list[ProfileLine]
-    ticks: list[tuple[float, str]]
-    axis: str
-
-
-def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
-    """Return the page's figure of targets reached against calls, with the candidate's line last."""
-    steps = front.calls_by_method()
-    existing = [calls for step in steps.values() for calls in step]
-    low, high = (min(existing), max(existing)) if existing else (1.0, 10.0)
-    low, high = 0.8 * low, max(high, 2.0 * low) / 0.8
-    wide = math.log(high / low)
-
-    def y_position(calls: float) -> float:
-        return 1000.0 * math.log(min(max(calls, low), high) / low) / wide
-
-    def line(label: str, number: int | None) -> ProfileLine:
-        points, share = [(0.0, 0.0)], 0.0
-        for calls in steps.get(label, ()):
-            points.append((y_position(calls), share))
-            share += 1.0 / front.panel_target_count
-            points.append((y_position(calls), share))
-        points.append((1000.0, share))
-        text = " ".join(f"{x:.1f},{400.0 * (1.0 - y):.1f}" for x, y in points)
-        return ProfileLine(label, text, number, label in front.candidate_labels)
-
-    highlights = front.methods_in_colour
-    grey = [line(label, None) for label in steps if label not in highlights]
-    coloured = [line(label, number) for number, label in enumerate(highlights)]
-    ticks = [(y_position(tick), format_with_si_suffix(tick)) for tick in _powers_of_ten(low, high)]
-    axis = f"expected {AXES.get(str(front.price).lower(), str(front.price))}"
-    return ProfileGraphic([*grey, *reversed(coloured)], ticks, axis)

@@ -18,7 +18,7 @@ from pfbench.reporting.panels import line_style
 from pfbench.reporting.paper_table import paper_table
 from pfbench.reporting.report import Report
 from pfbench.reporting.result_tables import results_csv
-from pfbench.reporting.target_profiles import draw_target_profiles, page_profile
+from pfbench.reporting.target_profiles import draw_target_profiles
 from pfbench.reporting.wording import WORDS, anchor
 
 _TEMPLATES = files("pfbench.reporting") / "templates"
@@ -44,7 +44,6 @@ def html_page(report: report_contents.ReportContents) -> str:
         "cell": tables.format_cell,
         "meaning": tables.column_meaning,
         "paragraphs": paragraphs,
-        "profile": page_profile,
     }
     modules = ordering_text, report_contents, tables, tuning_effects
     environment.globals |= {module.__name__.rpartition(".")[2]: module for module in modules}

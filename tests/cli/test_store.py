@@ -1,6 +1,5 @@
 """`pfbench store`, and `pfbench report --compare` of two stores."""
 
-import re
 import shutil
 import sys
 from dataclasses import replace
@@ -123,7 +122,7 @@ def test_gc(pfbench, store, conforms):
     assert dry["removed"] == [key_of("old")]
     assert key_of("old") in [*store.keys()]
     text = pfbench("store", "gc", "--dry-run").out
-    assert re.search(r"^1 +would be removed$", text, flags=re.M)
+    assert text.startswith("1 would be removed, ")
     done = pfbench("store", "gc", "--json").json
     assert done == dry | {"dry_run": False}
     assert key_of("old") not in [*store.keys()]

@@ -1,4 +1,4 @@
-"""One method against its class: its sentence, table and profile, and what goes into a paper."""
+"""One method against its class: its sentence and table, and what goes into a paper."""
 
 import math
 import re
@@ -12,7 +12,6 @@ from pfbench.reporting.candidate_front import make_candidate_front, mean_log_bud
 from pfbench.reporting.paper_table import paper_table
 from pfbench.reporting.result_tables import compare_by_each_price
 from pfbench.reporting.results import SettingResults, StudyResults
-from pfbench.reporting.target_profiles import page_profile
 from pfbench.runs.planning.study import LabelledSelector
 
 
@@ -73,21 +72,6 @@ def test_how_strong_a_method_is_does_not_depend_on_the_others():
     )
     assert {label: many[label] for label in few} == few
     assert few["fast"] > few["slow"] > many["slower"] > many["idle"] == 0.0
-
-
-def test_the_profile_has_a_step_at_each_pair():
-    found = about(group("mine", slow().runs), fast(), idle())
-    calls = [one.value for one in found.comparisons[0].panels[0].algorithms[0].calls_until_targets]
-    assert found.calls_by_method() == {
-        "mine": sorted(calls),
-        "fast": pytest.approx([43.5, 83.5]),
-        "idle": [],
-    }
-    lines = {line.label: line for line in page_profile(found).lines}
-    assert [label for label, line in lines.items() if line.is_candidate] == ["mine"]
-    assert list(lines)[-1] == "mine"
-    ends = {label: line.points.split()[-1] for label, line in lines.items()}
-    assert ends == {"mine": "1000.0,0.0", "fast": "1000.0,0.0", "idle": "1000.0,400.0"}
 
 
 # --- for a paper ----------------------------------------------------------------------------------
