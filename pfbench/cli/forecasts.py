@@ -1,4 +1,4 @@
-"""``--dry-run`` of ``pfbench solve`` and ``run``: estimate memory and time from short runs."""
+"""``pfbench run --dry-run``: estimate memory and time from short runs."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,6 @@ from pfbench.cli.progress import StepProgress
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.engines.workers import TaskResult
-    from pfbench.runs.loop.resolved_run import ResolvedRun
     from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.study import Spec
 
@@ -26,34 +25,6 @@ _TRIAL_LIMIT = 100.0
 """Time limit in seconds of a trial, including its preparation."""
 
 _UNKNOWN = {"iterations": None, "seconds": None, "bytes": None, "refused": "", "failed": ""}
-
-
-def show_run_forecast(
-    run: "ResolvedRun", plan: "PlannedRun", seeds: range, *, as_json: bool
-) -> None:
-    """Print a planned run with estimates of its memory and time; nothing is stored."""
-    from pfbench.algorithms import get_parameters
-    from pfbench.base.selectors import Selector
-    from pfbench.runs.engines.run_task import forecast
-
-    problem, algorithm = run.problem, run.algorithm
-    result = forecast(run, seed=plan.seed, budget=plan.budget, time_limit=plan.time_limit)
-    record = {
-        "problem": str(Selector(problem.name, problem.parameters)),
-        "shape": list(problem.shape),
-        "n": problem.n,
-        "algorithm": run.selector,
-        "schedule": run.schedule,
-        "unmet_assumptions": list(run.unmet_assumptions),
-        "counts": getattr(algorithm, "counts", "not stated"),
-        "seeds": list(seeds),
-        "iterations": result.iterations,
-        "bytes": result.bytes,
-        "seconds": result.seconds,
-        "parameters": get_parameters(algorithm),
-        "trial": terminal.brief_json(result.trial),
-    }
-    terminal.show_record(record, "estimates from a trial run", as_json=as_json)
 
 
 def show_sweep_forecast(

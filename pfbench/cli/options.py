@@ -73,8 +73,6 @@ SEED = option("N", "Seed of every random stream.", default=0)
 
 TABLE = option("FILE.md", "Write the report as Markdown.")
 
-DRY_RUN = flag("Show the planned runs with their memory and time; run nothing.", "--dry-run")
-
 
 def default_store_folder() -> Path:
     """Return the path of the default result store."""

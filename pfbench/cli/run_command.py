@@ -45,7 +45,9 @@ def run(
     recomputed_status: str | None = option(
         "STATUS", "Re-run stored runs with this status: error, timeout.", "--again"
     ),
-    dry_run: bool = options.DRY_RUN,
+    dry_run: bool = flag(
+        "Show the planned runs with their memory and time; run nothing.", "--dry-run"
+    ),
     as_json: bool = options.AS_JSON,
     log: Path | None = option("FILE", "Append a line for each run to this file."),
     quiet: bool = flag("Suppress progress and summary.", "--quiet"),

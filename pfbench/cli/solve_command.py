@@ -14,7 +14,6 @@ from pfbench.base.files import atomic_write, check_writable
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
 from pfbench.cli import terminal
-from pfbench.cli.forecasts import show_run_forecast
 from pfbench.cli.formatting import (
     format_duration,
     format_number,
@@ -22,7 +21,7 @@ from pfbench.cli.formatting import (
     format_plural,
     format_unmet,
 )
-from pfbench.cli.options import AS_JSON, DRY_RUN, option
+from pfbench.cli.options import AS_JSON, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import Line, field_table, make_table, section_with_title
 
@@ -67,7 +66,6 @@ def solve(
         "K", "Measure, and check the target, every K iterations.", default=1, minimum=1
     ),
     trace: Path | None = option("FILE", "Write the trace to this CSV file."),
-    dry_run: bool = DRY_RUN,
     as_json: bool = AS_JSON,
 ) -> None:
     """Run an algorithm on a problem; print counts and measures.
@@ -99,10 +97,6 @@ def solve(
     seeds = range(seed, seed + (repeat or 1))
     with terminal.redirect_stdout_if_json(as_json):
         ready = resolve(plan).run_setup
-    if dry_run:
-        show_run_forecast(ready, plan, seeds, as_json=as_json)
-        return
-    with terminal.redirect_stdout_if_json(as_json):
         runs = _make_runs(ready, plan, seeds, quiet=as_json)
     if as_json:
         records = [_run_record(run, _guarantee_record(ready, [run])) for run in runs]

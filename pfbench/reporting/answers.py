@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pfbench.reporting.comparison import Comparison, SettingComparison
 from pfbench.reporting.results import SettingResults, StudyResults, truncate_study
 from pfbench.reporting.wording import (
-    format_calls,
     format_integer,
     format_significant,
     join_items,
@@ -98,19 +97,10 @@ def _describe_cheapest_methods(comparison: Comparison, panel_noun: str) -> str:
     if not reached:
         return ""
     significant = sum(panel.leader_by_target[-1] is not None for panel in reached)
-    text = (
+    return (
         f"Fewest {comparison.price.description}: {_count_wins([*map(_name_cheapest, reached)])} of "
         f"{pluralize(len(reached), panel_noun)}, on {format_integer(significant)} of them "
-        "significantly (rank test over the seeds)"
-    )
-    ends = [(panel.order_by_calls[0], panel.order_by_calls[-1], panel) for panel in reached]
-    spread = [item for item in ends if 0.0 < item[0][0] < item[1][0]]
-    if not spread:
-        return f"{text}."
-    (low, first), (high, last), widest = max(spread, key=lambda item: item[1][0] / item[0][0])
-    return (
-        f"{text}; largest difference on {widest.panel.title}: {format_calls(low)} "
-        f"({first.group.label}) to {format_calls(high)} ({last.group.label})."
+        "significantly (rank test over the seeds)."
     )
 
 

@@ -96,7 +96,7 @@ def test_people_read_counts_with_separators_and_measures_with_meaning(pfbench):
 
 
 @pytest.mark.parametrize("columns", [60, 80])
-@pytest.mark.parametrize("more", [(), ("--repeat", 3), ("--dry-run",)])
+@pytest.mark.parametrize("more", [(), ("--repeat", 3)])
 def test_what_people_read_fits_a_narrow_terminal(pfbench, monkeypatch, columns, more):
     monkeypatch.setenv("COLUMNS", str(columns))
     text = solve(pfbench, *more, problem="robust-matrix-recovery").out
@@ -156,35 +156,6 @@ def test_a_trace_that_cannot_be_written_does_not_take_the_result_with_it(
     assert outcome.err.count("\n") == 1
 
 
-# --- dry runs -------------------------------------------------------------------------------------
-
-
-def test_a_dry_run_tells_size_memory_and_time_and_leaves_nothing(pfbench, folder):
-    outcome = solve(pfbench, "--dry-run", "--repeat", 4, "--trace", "t.csv", "--json")
-    assert (outcome.status, outcome.err) == (0, "")
-    expected = outcome.json
-    assert (expected["n"], expected["shape"], expected["seeds"]) == (N, [12, 10], [0, 1, 2, 3])
-    assert expected["iterations"] == 10
-    assert expected["seconds"] > 0
-    assert 1e7 < expected["bytes"] < 1e10
-    assert list(folder.iterdir()) == []
-
-
-def test_a_dry_run_knows_what_a_budget_allows(pfbench):
-    long = "nfwu-sg[batch=5,iterations=1000000000,step=0.1]"
-    expected = solve(pfbench, "--dry-run", "--json", "--budget", "sfo=1e7", algorithm=long).json
-    assert expected["iterations"] == 2_000_000
-    limited = solve(pfbench, "--dry-run", "--json", "--time-limit", 1.5, algorithm=long).json
-    assert limited["seconds"] <= 1.5
-
-
-def test_a_dry_run_of_an_endless_run_does_not_know_its_time(pfbench):
-    expected = solve(
-        pfbench, "--dry-run", "--json", "--stop", "fw_gap=1e-9", algorithm="frank-wolfe"
-    ).json
-    assert (expected["iterations"], expected["seconds"]) == (None, None)
-
-
 # --- assumptions ----------------------------------------------------------------------------------
 
 NON_CONVEX = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
@@ -196,12 +167,11 @@ def test_what_is_not_met_is_in_every_result(pfbench, conforms):
     given = {"problem": NON_CONVEX, "algorithm": KATYUSHA}
     run = conforms(solve(pfbench, "--json", **given).json, "solve.json")
     assert run["unmet_assumptions"] == ["convex"]
-    assert solve(pfbench, "--dry-run", "--json", **given).json["unmet_assumptions"] == ["convex"]
     for options in ((), ("--repeat", 2)):
         assert " ".join(solve(pfbench, *options, **given).out.split()).count(UNMET) == 1
 
 
-@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--json",), ("--repeat", 2)])
+@pytest.mark.parametrize("options", [(), ("--json",), ("--repeat", 2)])
 def test_the_theorems_schedule_is_refused_where_its_assumption_is_not_known(pfbench, options):
     refusal = solve(pfbench, *options, algorithm="cgs[epsilon=0.1]").refusal
     for words in ("cgs", "restricted strong convexity", "robust-matrix-recovery", "explicitly"):

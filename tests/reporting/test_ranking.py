@@ -179,9 +179,9 @@ def test_one_problem_is_a_ranking_with_numbers():
         "3 algorithms on 1 problem, 3 seeds each: 9 runs, none of which failed.",
         "6 of 9 runs reach the target, m ≤ 0.100; never: idle.",
         "Fewest SFO calls: fast on 1 of 1 problem, on 0 of them significantly (rank test over the "
-        "seeds); largest difference on p: 1\u202f000 (fast) to 4\u202f000 (slow).",
+        "seeds).",
         "Fewest LO calls: fast on 1 of 1 problem, on 0 of them significantly (rank test over the "
-        "seeds); largest difference on p: 500 (fast) to 2\u202f000 (slow).",
+        "seeds).",
     ]
 
 
@@ -195,7 +195,11 @@ def test_runs_that_miss_are_charged_and_said():
     told = answers({"p": {"fast": some, "sure": runs(1000, 3)}})
     assert told[1] == "5 of 6 runs reach the target, m ≤ 0.100."
     # 999 + 1001 + 100 spent in vain, over two hits.
-    assert "1\u202f000 (sure) to 1\u202f050 (fast)" in told[2]
+    ranks = ranking.as_json(results({"fast": some, "sure": runs(1000, 3)}))
+    assert [(one["algorithm"], one["calls"]["sfo"]) for one in ranks] == [
+        ("sure", 1000),
+        ("fast", 1050),
+    ]
 
 
 def test_several_problems_are_counted():
@@ -210,7 +214,7 @@ def test_several_problems_are_counted():
     assert told[1:3] == [
         "18 of 24 runs reach the target, m ≤ 0.100.",
         "Fewest SFO calls: a on 2 and b on 1 of 3 problems, on 0 of them significantly "
-        "(rank test over the seeds); largest difference on q: 300 (b) to 900 (a).",
+        "(rank test over the seeds).",
     ]
 
 
@@ -221,7 +225,7 @@ def test_those_that_need_as_few_are_named_alike():
     (_, _, several, _) = answers({"p": alike, "q": {"a": runs(9), "b": runs(9)}})
     assert several == (
         "Fewest SFO calls: a and b alike on 2 of 2 problems, on 0 of them significantly "
-        "(rank test over the seeds); largest difference on p: 100 (a) to 200 (c)."
+        "(rank test over the seeds)."
     )
 
 
