@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-from pfbench.algorithms.nfwu import METHODS as NFWU_METHODS
 from pfbench.base.constants import Constants
 from pfbench.claims.methods.schedule_formulas import (
     add_parameters_to_requests,
@@ -336,6 +335,7 @@ REQUESTS = {
     **dict.fromkeys(("storm-fw", "one-sfw", "momentum-sfw"), _COARSE),
     # For some accuracies, a small error in a term of the bound gives another T.
     "page-fw-convex": (*_COARSE, *requests_at_jumps(page_convex_bound)),
-    **{method.name: _NFWU for method in NFWU_METHODS},
+    **dict.fromkeys((f"nfwu-{name}" for name in ("sg", "svrg", "spiderg")), _NFWU),
+    **dict.fromkeys(("nfwu-casvrg", "nfwu-caspiderg"), _NFWU),
 }
 """Requests for which a schedule is compared, where they are not the usual ones."""
