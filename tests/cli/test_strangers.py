@@ -30,7 +30,7 @@ def test_a_listing_is_shown_and_not_obeyed(pfbench, store):
     assert len(text.splitlines()) == 1 + 2 + 2
 
 
-def test_a_listing_is_sorted_and_as_wide_as_the_terminal(pfbench, folder, monkeypatch):
+def test_a_listing_is_sorted(pfbench, folder):
     store = Store(folder / ".pfbench" / "store")
     expected = []
     for problem in ("a", "b"):
@@ -41,19 +41,12 @@ def test_a_listing_is_sorted_and_as_wide_as_the_terminal(pfbench, folder, monkey
                 expected.append((problem, algorithm, seed))
     rows = pfbench("store", "list", "--json").json
     assert [(row["problem"], row["algorithm"], row["seed"]) for row in rows] == expected
-    wide = pfbench("store", "list").out
-    assert len(wide.splitlines()) == 1 + 8 + 2
-    monkeypatch.setenv("COLUMNS", "80")
-    narrow = pfbench("store", "list").out
-    assert max(map(len, narrow.splitlines())) <= 80
-    assert "".join(narrow.split()) == "".join(wide.split())
+    assert len(pfbench("store", "list").out.splitlines()) == 1 + 8 + 2
 
 
 def test_exported_texts_are_shown(pfbench, store, folder):
     assert pfbench("store", "export", "csv-wide", "-o", "csv").status == 0
     assert not ACTS.search((folder / "csv" / "runs.csv").read_text())
-    assert pfbench("store", "export", "csv-wide", "-o", "raw", "--raw").status == 0
-    assert acting()[:5] in (folder / "raw" / "runs.csv").read_text()
 
 
 def test_a_damage_is_told_and_not_obeyed(pfbench, store):
