@@ -240,11 +240,11 @@ class Problem(Protocol):
         """Return the measures that are special to this problem, by name."""
 
 
-IntervalMeasure = tuple[float, float]
-"""Certified interval [lower, upper] of a measure that is not computed exactly."""
+Measure = Callable[[Problem, State], float | LowerUpper | None]
+"""Function of problem and state whose work is not counted; None where it is not defined.
 
-Measure = Callable[[Problem, State], float | IntervalMeasure | None]
-"""Function of problem and state whose work is not counted; None where it is not defined."""
+A measure that is not computed exactly is a certified interval [lower, upper].
+"""
 
 
 class AlgorithmOracles(OracleProtocol, Protocol):
