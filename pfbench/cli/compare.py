@@ -65,7 +65,6 @@ def compare(
     """
     from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.name_resolution import unquote_selector
-    from pfbench.runs.planning.suite import add_candidate
     from pfbench.runs.storage.store import Store
 
     options.check_engine_options(jobs, None)
@@ -80,13 +79,12 @@ def compare(
         return
     if not text:
         check_report_can_be_written(output)
-    candidate = add_candidate(spec, method)  # refuses it, where it must be, before any work
     shipped = None if rerun or problem is not None else path
     with closing(options.make_engine(jobs, None)) as engine:
         execution = RunExecution(Store(store), engine, quiet=as_json)
-        compared = compare_on_suite(spec.name, method, candidate, shipped, execution)
-    _report_comparison(compared, None if text else output, as_json=as_json)
-    terminal.exit_if_failed(compared.candidate_outcomes, ", marked in the report")
+        report, candidate_outcomes = compare_on_suite(spec, method, shipped, execution)
+    _report_comparison(report, None if text else output, as_json=as_json)
+    terminal.exit_if_failed(candidate_outcomes, ", marked in the report")
 
 
 def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spec, Path]":
@@ -191,43 +189,18 @@ class SuiteRuns:
         return sentences
 
 
-@dataclass(frozen=True)
-class SuiteComparison:
-    """Comparison of a candidate with the other methods of a suite.
-
-    Attributes
-    ----------
-    labels
-        Labels of the candidate in the suite.
-    candidate_outcomes
-        Runs of the candidate.
-    report
-        The report of all methods.
-    """
-
-    labels: tuple[str, ...]
-    candidate_outcomes: "Sequence[PlanOutcome]"
-    report: "Report"
-
-
 def compare_on_suite(
-    suite: str,
-    method: str,
-    candidate: "tuple[Spec, tuple[str, ...]]",
-    shipped: Path | None,
-    execution: RunExecution,
-) -> SuiteComparison:
-    """Compare a method with the other methods of a suite.
+    spec: "Spec", method: str, shipped: Path | None, execution: RunExecution
+) -> "tuple[Report, list[PlanOutcome]]":
+    """Compare a method with the other methods of a suite; return the report, and its outcomes.
 
     The method is tuned if its parameters require it. Missing runs of the method are executed.
     Methods whose runs are not shipped are left out; without shipped runs, they are executed.
 
     Parameters
     ----------
-    suite, method
-        Name of the suite, and selector of the method.
-    candidate
-        The suite with the method, and the labels of the method, as `add_candidate` returns them.
+    spec, method
+        The suite, and the selector of the method.
     shipped
         Path of the suite whose shipped runs are used; if None, all methods are run here.
 
@@ -240,7 +213,8 @@ def compare_on_suite(
     from pfbench.runs.execute import resolve_tuning
     from pfbench.runs.planning import suite as suites
 
-    spec, labels = candidate
+    suite = spec.name
+    spec, labels = suites.add_candidate(spec, method)
     runs = SuiteRuns(None if shipped is None else _load_suite_archive(shipped), execution)
     if not execution.quiet:
         _announce_seed_warning_and_run_count(spec, labels, runs)
@@ -278,8 +252,7 @@ def compare_on_suite(
     )
     texts += runs.describe_origins(spec, outcomes, left_out)
     spec = replace(spec, introduction="\n\n".join(texts))
-    report = replace(collect_report(spec, outcomes), candidate_labels=labels)
-    return SuiteComparison(labels, own, report)
+    return replace(collect_report(spec, outcomes), candidate_labels=labels), own
 
 
 def _load_suite_archive(path: Path) -> "SuiteArchive | None":
@@ -316,13 +289,13 @@ def _announce_seed_warning_and_run_count(
             terminal.print_note(f"{spec.name}: {number} to execute or to refuse{tuned}")
 
 
-def _report_comparison(compared: SuiteComparison, output: Path | None, *, as_json: bool) -> None:
+def _report_comparison(report: "Report", output: Path | None, *, as_json: bool) -> None:
     """Print on which problems the method is faster or slower than others; write the report."""
     from pfbench.reporting.candidate_front import duels_with_best_as_json
     from pfbench.reporting.tuning_effects import choices_as_json
 
-    summary, comparison = write_comparison(compared, output)
-    labels, spec = compared.labels, compared.report.spec
+    summary, comparison = write_comparison(report, output)
+    labels, spec = report.candidate_labels, report.spec
     comparisons = [
         row for label in labels for row in duels_with_best_as_json(comparison, label, labels)
     ]
@@ -344,9 +317,7 @@ def _report_comparison(compared: SuiteComparison, output: Path | None, *, as_jso
     terminal.print_parts(first, *tables, failed, *map(str, summary.files))
 
 
-def write_comparison(
-    compared: SuiteComparison, output: Path | None
-) -> "tuple[ReportSummary, Comparison]":
+def write_comparison(report: "Report", output: Path | None) -> "tuple[ReportSummary, Comparison]":
     """Return a summary of the comparison, and the `Comparison` by the first cost of oracle calls.
 
     The price is the cost of oracle calls by which methods are compared. A report is written if
@@ -355,7 +326,7 @@ def write_comparison(
     from pfbench.reporting.report_contents import ReportSummary
     from pfbench.reporting.writer import write_contents
 
-    contents = report_contents(compared.report)
+    contents = report_contents(report)
     front = contents.parts[0].front
     if front is None:
         raise AssertionError("the report has no section about the method under test")

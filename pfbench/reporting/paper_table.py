@@ -4,18 +4,21 @@ import math
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from importlib.resources import files
 from textwrap import wrap
-from typing import Any, NamedTuple
+from typing import Any
 
 from pfbench.base.escaping import escape_hidden
 from pfbench.reporting import wording
 from pfbench.reporting.candidate_front import CandidateAgainstRivals
-from pfbench.reporting.comparison import Comparison, ScoredAlgorithm
+from pfbench.reporting.comparison import (
+    Comparison,
+    ExpectedCalls,
+    ScoredAlgorithm,
+    SettingComparison,
+)
 from pfbench.reporting.ranking import find_compared_measure
-from pfbench.reporting.significance import SeedSample, significant_leaders
 from pfbench.runs.planning.tune import TUNED
 
 COLUMNS = 3
@@ -54,39 +57,33 @@ def paper_table(
     study, panels = comparison.results.study, comparison.panels
     labels = (front.label, *front.rivals[:RIVALS]) if front else tuple(displayed_labels)
     labels = labels[: max(2, MAX_ROWS // max(1, len(panels)))]
-    columns = _choose_columns(comparison)
-    rows = [[scored for label in labels if (scored := panel.find(label))] for panel in panels]
-    cells = [[column(scored) for scored in row] for row in rows for _, column in columns]
-    samples = [[cell.sample for cell in of_column] for of_column in cells]
-    numbers = [[cell.number for cell in of_column] for of_column in cells]
-    leaders = significant_leaders(samples, numbers)
+    heads = _headings(comparison)
     lines: list[str] = []
-    for number, (panel, row) in enumerate(zip(panels, rows, strict=True)):
+    for panel in panels:
         if len(panels) > 1:
             title = f"\\parbox{{230pt}}{{\\raggedright {escape_latex(panel.panel.title)}}}"
             lines += ["\\addlinespace"] if lines else []
-            lines.append(f"\\multicolumn{{{len(columns) + 1}}}{{l}}{{{title}}} \\\\")
-        own = slice(number * len(columns), (number + 1) * len(columns))
-        for index, scored in enumerate(row):
+            lines.append(f"\\multicolumn{{{len(heads) + 1}}}{{l}}{{{title}}} \\\\")
+        for scored in filter(None, map(panel.find, labels)):
             texts = [_format_name(scored.group.label)]
-            for of_column, leader in zip(cells[own], leaders[own], strict=True):
-                number_text = of_column[index].text
-                texts.append(f"\\textbf{{{number_text}}}" if leader == index else number_text)
+            for text, leader in _cells_and_leaders(comparison, panel, scored):
+                is_best = leader is not None and panel.algorithms[leader] is scored
+                texts.append(f"\\textbf{{{text}}}" if is_best else text)
             lines.append(" & ".join(texts) + r" \\")
     tune = study.tune
-    text: str = _load_template().render(
+    table: str = _load_template().render(
         comparison=comparison,
         study=study,
         front=front,
         labels=labels,
         measure=wording.name_within_sentence(find_compared_measure(comparison.results)),
-        easier_targets=max(0, len(comparison.targets) - len(columns)),
+        easier_targets=max(0, len(comparison.targets) - len(heads)),
         is_tuned=tune is not None and any(label.endswith(TUNED) for label in labels),
         stem=re.sub(r"[^A-Za-z0-9]+", "-", stem).strip("-").lower(),
-        heads=[head for head, _ in columns],
+        heads=heads,
         lines=lines,
     )
-    return text
+    return table
 
 
 def _load_template() -> Any:
@@ -100,53 +97,42 @@ def _load_template() -> Any:
     return environment.from_string(path.read_text("utf-8"))
 
 
-class _TableCell(NamedTuple):
-    """Table cell: its values by seed, the number that it displays, and its text."""
+def _headings(comparison: Comparison) -> list[str]:
+    """Return the headings of the hardest targets, or of the first measures without targets."""
+    if comparison.targets:
+        return [escape_latex(f"≤ {target.target:g}") for target in comparison.targets[-COLUMNS:]]
+    measures = map(wording.measure_label, comparison.measures[:COLUMNS])
+    return [_break_lines(measure, "r") for measure in measures]
 
-    sample: SeedSample
-    number: float
-    text: str
 
-
-def _choose_columns(
-    comparison: Comparison,
-) -> list[tuple[str, Callable[[ScoredAlgorithm], _TableCell]]]:
-    """Return the heading of each column, with a function that makes its cells.
-
-    The columns are for the hardest targets, the hardest last, or for the first measures if there
-    are no targets.
-    """
-    targets = comparison.targets
-    if targets:
-        first = max(0, len(targets) - COLUMNS)
-        return [
-            (escape_latex(f"≤ {target.target:g}"), partial(_make_calls_cell, first + k))
-            for k, target in enumerate(targets[first:])
-        ]
+def _cells_and_leaders(
+    comparison: Comparison, panel: SettingComparison, scored: ScoredAlgorithm
+) -> list[tuple[str, int | None]]:
+    """Return the text of each cell of an algorithm, and the index of its column's best one."""
+    if comparison.targets:
+        expected = scored.calls_until_targets[-COLUMNS:]
+        return list(
+            zip(map(_format_calls, expected), panel.leader_by_target[-COLUMNS:], strict=True)
+        )
     return [
-        (_break_lines(wording.measure_label(measure), "r"), partial(_make_value_cell, measure))
+        (_format_value(scored.median_last_value(measure)), panel.leader_by_measure[measure])
         for measure in comparison.measures[:COLUMNS]
     ]
 
 
-def _make_value_cell(measure: str, scored: ScoredAlgorithm) -> _TableCell:
-    median = scored.median_last_value(measure)
+def _format_value(median: float) -> str:
     text = wording.format_significant(median) if math.isfinite(median) else wording.MISSING_MARK
-    return _TableCell(scored.sample_of_last_values(measure), median, escape_latex(text))
+    return escape_latex(text)
 
 
-def _make_calls_cell(target: int, scored: ScoredAlgorithm) -> _TableCell:
-    sample, number = scored.sample(target), scored.compute_expected_calls(target)
-    expected = scored.calls_until_targets[target]
+def _format_calls(expected: ExpectedCalls | None) -> str:
     if expected is None:
-        text = escape_latex(wording.MISSING_MARK)
-    elif math.isinf(number):
-        text = r"$\infty$"
-    else:
-        text = escape_latex(wording.format_calls(number))
-        if expected.hits < expected.planned_runs:
-            text += f"$^{{{expected.hits}/{expected.planned_runs}}}$"
-    return _TableCell(sample, number, text)
+        return escape_latex(wording.MISSING_MARK)
+    if math.isinf(expected.value):
+        return r"$\infty$"
+    text = escape_latex(wording.format_calls(expected.value))
+    is_reached_by_all = expected.hits == expected.planned_runs
+    return text if is_reached_by_all else f"{text}$^{{{expected.hits}/{expected.planned_runs}}}$"
 
 
 def _format_name(label: str) -> str:
