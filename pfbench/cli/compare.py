@@ -118,9 +118,10 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
 
 def _set_price(spec: "Spec", price: str) -> "Spec":
     """Return the suite, changed to rank methods by the total cost of their oracle calls."""
-    from pfbench.reporting.runtimes import Cost
+    from pfbench.reporting.runtimes import KNOWN_COSTS
+    from pfbench.runs.planning.published import parse_unit_costs
 
-    weights = dict(Cost.parse(price).weights)
+    weights = parse_unit_costs("--price", price, KNOWN_COSTS)
     if "products" in weights and any("lmo_products" not in s.measures for s in spec.studies):
         raise InputError(
             f"the suite {spec.name} does not measure lmo_products, which --price {price} needs: "

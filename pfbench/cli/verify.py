@@ -106,12 +106,9 @@ def _verify_claims(
 def _verify_algorithm(work: VerificationJob, reference: str, case_seed: int | None) -> None:
     """Verify claims on a user-defined algorithm.
 
-    Claims about methods come first, then the quickest ones. If no claim is named, the algorithm is
-    checked as by ``pfbench check``.
+    Claims about methods come first, then the quickest ones.
     """
-    from pfbench.checking import check
     from pfbench.claims.catalogue import load_algorithm_and_claims, methods_first_then_quickest_key
-    from pfbench.cli.check import render_report
     from pfbench.verification.session import choose_zero_or_random_case_seed
     from pfbench.verification.subject import Subject
 
@@ -119,11 +116,10 @@ def _verify_algorithm(work: VerificationJob, reference: str, case_seed: int | No
         terminal.announce_imports([reference])
     algorithm, claims = load_algorithm_and_claims(reference, work.names)
     if not claims:
-        report = check(reference, kind="algorithm")
-        work.write(report.as_json())
-        work.print("no claim is named: checked as by `pfbench check`", render_report(report))
-        terminal.exit_if(not report.is_passed)
-        return
+        raise InputError(
+            f"{reference} names no claims: name claims, or list them in the attribute `claims` of "
+            "its class; `pfbench check` needs none."
+        )
     subject = Subject(algorithm=algorithm)
     subject.check_importable()
     work.case_seed = choose_zero_or_random_case_seed(case_seed, claims, reference)

@@ -117,13 +117,13 @@ def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
     assert "2 checks (1 run, 1 cached)" in pfbench("verify", MEAN, COUNT, "--jobs", 0).err
 
 
-def test_without_a_claim_it_is_checked(written, own):
+def test_without_a_claim_it_is_refused(pfbench, own):
     own.joinpath("plain.py").write_text(
         "from own_methods import MySpider\n\nclass Plain(MySpider):\n    claims = ()\n"
     )
-    outcome, content = written("verify", "--algorithm", "plain:Plain", schema="check.json")
-    assert "no claim is named" in outcome.out
-    assert content["passed"]
+    refused = pfbench("verify", "--algorithm", "plain:Plain")
+    assert refused.status == 2
+    assert "names no claims" in refused.err
 
 
 @pytest.mark.usefixtures("in_this_process")

@@ -162,8 +162,8 @@ def _join_values(values: Sequence[str]) -> str:
     return " or ".join(values)
 
 
-def check_run_count(location: str, factors: Mapping[str, int]) -> int:
-    """Return the number of runs, a product of factors; raise if it exceeds `MOST_RUNS`.
+def check_run_count(location: str, factors: Mapping[str, int]) -> None:
+    """Raise if the number of runs, a product of factors, exceeds `MOST_RUNS`.
 
     Parameters
     ----------
@@ -184,7 +184,6 @@ def check_run_count(location: str, factors: Mapping[str, int]) -> int:
             f"{location} plans {number:,} runs ({product}), more than the {MOST_RUNS:,} allowed: "
             "split it into several specs."
         )
-    return number
 
 
 def portable_identity(source: PlannedRun | Run) -> tuple[str, str, int]:
