@@ -55,22 +55,17 @@ class ReportPart:
 
     @cached_property
     def candidate_sentences(self) -> list[str]:
-        """Sentences on the candidate: its ranks by problem and target, its failures and tuning."""
+        """Sentences on the candidate: its ranks by problem and target, and its failures."""
         if self.front is None:
             return []
-        tuning = tuning_effects.sentences_on_how_tuned(self.study)
-        return [self.front.outcome_counts_sentence, *self.front.candidate_failure_texts, *tuning]
+        return [self.front.outcome_counts_sentence, *self.front.candidate_failure_texts]
 
     @property
     def all_sentences(self) -> list[str]:
         """All sentences on the study; if there is a candidate, only those on the candidate."""
         if self.front is not None:
             return self.candidate_sentences
-        return [
-            *ordering_text.ordering_setup_sentences(self.study),
-            *self.answer_sentences,
-            *tuning_effects.sentences_on_how_tuned(self.study),
-        ]
+        return [*ordering_text.ordering_setup_sentences(self.study), *self.answer_sentences]
 
     @property
     def candidate_tuning_table(self) -> Table | None:

@@ -5,13 +5,7 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from pfbench.reporting.tables import Cell, Table, TableRow
-from pfbench.reporting.wording import (
-    NOTES,
-    format_integer,
-    join_items,
-    name_within_sentence,
-    pluralize,
-)
+from pfbench.reporting.wording import NOTES, join_items, name_within_sentence
 from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.spec_text import setting_title
 from pfbench.runs.planning.study import Study
@@ -46,23 +40,6 @@ def _list_finished_tunings(study: Study, labels: Collection[str] | None = None) 
         if (choice := choices.get(choice_key(problem.selector, method.selector, setting.values)))
         if any(trial.total_calls or any(trial.hits) for trial in choice.trials)
         for title in [", ".join(filter(None, (problem.label, setting.title)))]
-    ]
-
-
-def sentences_on_how_tuned(study: Study) -> list[str]:
-    """Return sentences on how the methods were tuned; empty if none was."""
-    tune, searches = study.tune, _list_finished_tunings(study)
-    if tune is None or not searches:
-        return []
-    kind, calls = tune.count.upper(), sum(search.total_calls for search in searches)
-    trials = sum(len(search.choice.trials) for search in searches)
-    methods = {search.method.tuned_label for search in searches}
-    return [
-        f"{pluralize(len(methods), 'method')} tuned, at most {pluralize(tune.trials, 'trial')} "
-        f"each on each problem, and one step beyond grids with a choice at their end, "
-        f"{pluralize(len(tune.seeds), 'seed')} a trial: {pluralize(trials, 'trial')} of "
-        f"{format_integer(calls)} {kind} in all. The fewest expected {kind} to "
-        f"{_describe_targets(tune)} decide, and the chosen parameters are run on fresh seeds."
     ]
 
 
@@ -111,7 +88,7 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
         return None
     seeds = ", ".join(map(str, tune.seeds))
     note = NOTES["tuning"].format(
-        count=tune.count.upper(), targets=_describe_targets(tune), seeds=seeds
+        trials=tune.trials, count=tune.count.upper(), targets=_describe_targets(tune), seeds=seeds
     )
     first = ("problem", "method", "target", "chosen", "at an end", "trials", "of these reach it")
     head = (*first, "calls", "spread", "last", "cost")
