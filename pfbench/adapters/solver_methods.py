@@ -112,14 +112,8 @@ class PartialFit(BlackBox):
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
         """Fit the estimator from coefficients 0, and report each iterate by calling `tell`."""
-        if not callable(self.estimator):
-            raise InputError("estimator must be a function that returns a new estimator.")
         model = self.estimator()
-        if not hasattr(model, "partial_fit"):
-            raise InputError(
-                f"{type(model).__name__} has no partial_fit: give an estimator that has it, such "
-                "as SGDClassifier."
-            )
+        fit_rows = model.partial_fit
         if getattr(model, "fit_intercept", False):
             raise InputError("the points have no entry for an intercept: set fit_intercept=False.")
         if oracles.start.any():
@@ -136,7 +130,7 @@ class PartialFit(BlackBox):
         for _ in range(self.iterations):
             S = rng.integers(oracles.n, size=self.batch)
             oracles.batch(S, z)
-            model.partial_fit(features[S], labels[S], **classes)
+            fit_rows(features[S], labels[S], **classes)
             z = np.ravel(model.coef_)
             tell(z)
 
@@ -352,12 +346,7 @@ class OptaxOptimizer(BlackBox):
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
         """Run the optimiser from `oracles.start`, and report each iterate by calling `tell`."""
         optax, jax = import_optional_library("optax"), import_optional_library("jax")
-        try:
-            created = attrgetter(self.optimizer)(optax)
-        except AttributeError as error:
-            raise InputError(
-                f"optax has no {self.optimizer}: name a function such as sgd or contrib.muon."
-            ) from error
+        created = attrgetter(self.optimizer)(optax)
         with jax.enable_x64(True):
             optimizer = created(self.step, **dict(self.options or {}))
             # In the shape of a point: muon takes matrices alone, and Adam is for all else.

@@ -86,13 +86,9 @@ class _ModuleLosses:
                 )
             own, among = (self._per_input_losses(sample[:count])[0] for count in (1, 2))
             if not self._are_equal(own, among, rtol=1e-9, atol=1e-12):
-                inputs, targets = self._read(sample[:2])
-                shapes = [tuple(item.shape) for item in (self._module(inputs), targets)]
                 raise InputError(
-                    "the loss of an input depends on the other inputs: its shape is "
-                    f"{tuple(own.shape)} in a batch of one input, but {tuple(among.shape)} in a "
-                    f"batch of two, with outputs of shape {shapes[0]} and targets of shape "
-                    f"{shapes[1]}, so give outputs and targets the same shape."
+                    f"the loss of an input depends on the other inputs: it is {own} in a batch of "
+                    f"one, and {among} in a batch of two, so give outputs and targets one shape."
                 )
 
     def _are_equal(self, a: Any, b: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:

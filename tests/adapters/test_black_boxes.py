@@ -310,9 +310,9 @@ def without_partial_fit():
             ["Misspelt fails before its first oracle call", "did you mean 'gradient'", ".py:"],
         ),
         (solver, ["solver fails before its first oracle call", "solver(ask, x, rng)", ".py:"]),
-        (lambda: PartialFit(estimator=without_partial_fit, **ONES), ["has no partial_fit"]),
+        (lambda: PartialFit(estimator=without_partial_fit, **ONES), ["no attribute 'partial_fit'"]),
         (lambda: PartialFit(estimator=with_intercept, **ONES), ["fit_intercept=False"]),
-        (lambda: PartialFit(estimator=regressor(), **ONES), ["estimator must be a function"]),
+        (lambda: PartialFit(estimator=regressor(), **ONES), ["is not callable"]),
         (lambda: ScipyMinimize(method="bfgs"), ["'bfgs'", "did you mean 'BFGS'"]),
         (lambda: ScipyMinimize(method="nelder-mead"), ["did you mean 'Nelder-Mead'"]),
         (

@@ -161,5 +161,5 @@ def test_optax_muon_has_the_iterates_of_ours(optax_muon, options, given, steps):
 
 def test_what_optax_has_not_is_named():
     pytest.importorskip("optax", reason="optax is not installed")
-    with pytest.raises(pf.PfbenchError, match=r"optax has no contrib\.moon"):
+    with pytest.raises(pf.PfbenchError, match="no attribute 'moon'"):
         pf.solve(problem(), OptaxOptimizer(optimizer="contrib.moon", iterations=2, step=0.1))

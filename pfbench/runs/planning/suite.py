@@ -147,7 +147,7 @@ def add_candidate(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
         return suite, labels
     label = selector.name.rpartition(":")[2] if own else str(selector)
     kind: Any = load_user_object(selector.name) if own else ALGORITHMS[selector.name]
-    parameters = _signature_parameters(kind)
+    parameters = inspect.signature(kind).parameters if callable(kind) else {}
     required = _values_for_missing_parameters(selector, kind, parameters, suite.candidate)
     defaults = {
         name: item.default for name, item in parameters.items() if isinstance(item.default, int)
@@ -173,14 +173,6 @@ def _labels_of_method(study: Study, name: str) -> tuple[str, ...]:
     named = [(entry.label, entry.selector) for entry in study.algorithms]
     named += [(method.tuned_label, method.selector) for method in study.tuned_methods]
     return tuple(label for label, text in named if text.partition("[")[0].strip() == name)
-
-
-def _signature_parameters(kind: Any) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a class or function; empty if it does not tell them."""
-    try:
-        return inspect.signature(kind).parameters if callable(kind) else {}
-    except ValueError:
-        return {}
 
 
 def _values_for_missing_parameters(
