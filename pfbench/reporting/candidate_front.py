@@ -5,7 +5,7 @@ its class consists of all methods.
 """
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -286,35 +286,27 @@ class CandidateAgainstRivals:
         return Table(f"{self.label} against the best of its class", note, head, rows)
 
 
-def _labels_budgets_and_calls(comparison: Comparison) -> Iterator[tuple[str, float, float]]:
-    """Yield label, budget and expected calls of each method, by problem, setting and target.
-
-    Without a budget, the cost of the method's longest run is used instead.
-    """
-    for panel in comparison.panels:
-        weights = comparison.price.weights
-        budget = sum(weight * panel.panel.limits.get(kind, math.inf) for kind, weight in weights)
-        for scored in panel.algorithms:
-            spent = float(
-                comparison.price.costs_of_whole_runs(scored.group.traces).max(initial=0.0)
-            )
-            limit = budget if math.isfinite(budget) else spent
-            for index in range(len(comparison.targets)):
-                yield scored.group.label, limit, scored.compute_expected_calls(index)
-
-
 def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
     """Return each method's mean of log(budget/expected calls) over all problems and targets.
 
     The mean is the area under the method's profile up to the budget, on a logarithmic axis. A
     target that the method never reaches counts as 0. The mean of a method does not depend on the
-    other methods.
+    other methods. Without a budget, the cost of
+    the longest run of the method is used instead.
     """
     means: dict[str, float] = {}
-    pairs = len(comparison.panels) * max(1, len(comparison.targets))
-    for label, limit, calls in _labels_budgets_and_calls(comparison):
-        gained = math.log(limit / calls) if 0 < calls < limit else 0.0
-        means[label] = means.get(label, 0.0) + gained / pairs
+    price, targets = comparison.price, comparison.targets
+    pairs = len(comparison.panels) * max(1, len(targets))
+    for panel in comparison.panels:
+        limits = panel.panel.limits
+        budget = sum(weight * limits.get(kind, math.inf) for kind, weight in price.weights)
+        for scored in panel.algorithms:
+            spent = price.costs_of_whole_runs(scored.group.traces).max(initial=0.0)
+            limit = budget if math.isfinite(budget) else float(spent)
+            calls = map(scored.compute_expected_calls, range(len(targets)))
+            gained = sum(math.log(limit / number) for number in calls if 0 < number < limit)
+            label = scored.group.label
+            means[label] = means.get(label, 0.0) + gained / pairs
     return means
 
 

@@ -5,7 +5,7 @@ counts, each run of a panel is truncated to the least budget of these runs.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -17,7 +17,7 @@ import numpy as np
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
-from pfbench.reporting.seed_curves import Array, Mask, SeedTraces
+from pfbench.reporting.seed_curves import SeedTraces
 from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import LabelledSelector, Study
@@ -301,7 +301,9 @@ def truncate_run(run: Run, limits: Limits) -> Run:
     if all(getattr(run.counts, name) <= limit for name, limit in limits.items()):
         return run
     numbers = np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
-    rows_beyond = np.flatnonzero(exceeds_limits(numbers, run.columns, limits)).tolist()
+    counted = [name for name in limits if name in run.columns]
+    is_beyond = numbers[:, [*map(run.columns.index, counted)]] > [limits[name] for name in counted]
+    rows_beyond = np.flatnonzero(is_beyond.any(axis=1)).tolist()
     number = rows_beyond[0] if rows_beyond else len(run.rows)
     further = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
     if number < len(run.rows):
@@ -319,9 +321,3 @@ def truncate_run(run: Run, limits: Limits) -> Run:
         oracle_seconds=math.nan,
         rows=run.rows[:number],
     )
-
-
-def exceeds_limits(numbers: Array, columns: Sequence[str], limits: Limits) -> Mask:
-    """Return whether each row of a trace, shape (rows, columns), exceeds a limit."""
-    largest = {columns.index(name): limit for name, limit in limits.items() if name in columns}
-    return np.asarray(np.any(numbers[:, [*largest]] > [*largest.values()], axis=1))

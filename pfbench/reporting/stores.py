@@ -163,12 +163,8 @@ def _read_run(record: Record | None) -> _RunParts | None:
         return None
     # Equal texts of very many runs are one object.
     run |= {name: intern(run[name]) for name in ("status", "stop_reason")}
-    return plan, {**meta, "notes": keep_notes(notes)}, trace
-
-
-def keep_notes(notes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the notes of a run that a report needs."""
-    return {name: notes[name] for name in _NOTES if name in notes} or _NO_NOTES
+    needed = {name: notes[name] for name in _NOTES if name in notes}
+    return plan, {**meta, "notes": needed or _NO_NOTES}, trace
 
 
 def _make_outcomes(read: Sequence[_RunParts]) -> Iterator[PlanOutcome]:
