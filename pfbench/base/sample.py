@@ -1,7 +1,7 @@
 """Samples of component indices, as index arrays or as counts."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -100,6 +100,8 @@ def index_array(value: Any, name: str = "a sample") -> Integers:
     InputError
         If `value` is not a one-dimensional integer array, or an index is above the largest int64.
     """
+    if value.__class__ is np.ndarray and value.dtype == _INDEX and value.ndim == 1:
+        return cast(Integers, value)
     if not isinstance(value, np.ndarray):
         raise InputError(
             f"{name} must be an integer array or a pf.Sample, not {brief_repr(value)}."
@@ -111,16 +113,15 @@ def index_array(value: Any, name: str = "a sample") -> Integers:
         )
     if value.dtype == np.uint64 and value.size and int(value.max()) > np.iinfo(np.int64).max:
         raise InputError(f"{name} must have indices below 2^63.")
-    return (
-        value
-        if value.__class__ is np.ndarray and value.dtype == _INDEX
-        else np.array(value, dtype=np.int64, copy=True, subok=False)
-    )
+    return np.array(value, dtype=np.int64, copy=True, subok=False)
+
+
+_COUNTED = (Sample, Draws)
 
 
 def as_indices(sample: Any) -> Indices:
     """Return a sample in the form that oracles take: `Sample`, `Draws` or an int64 index array."""
-    return sample if isinstance(sample, Sample | Draws) else index_array(sample)
+    return sample if isinstance(sample, _COUNTED) else index_array(sample)
 
 
 _ONCE = np.empty(0, dtype=np.int64)

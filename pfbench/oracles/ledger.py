@@ -81,11 +81,12 @@ class Ledger:
         if started > self.deadline:
             self.is_late = True
             raise TimeLimitReached
+        counts, limits = self.counts_array, self.limits
         for kind, amount in charges:
-            if self.counts_array[kind] + amount > self.limits[kind]:
+            if counts[kind] + amount > limits[kind]:
                 self._refuse(kind, amount)
         for kind, amount in charges:
-            self.counts_array[kind] += amount
+            counts[kind] += amount
         answer = call(*arguments)
         self.seconds += perf_counter() - started
         return answer

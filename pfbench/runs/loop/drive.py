@@ -326,7 +326,7 @@ class RunProgress:
         """Return a message on the first invalid point or gradient in a state, or "" if none."""
         form = self.steps.form
         for name, part in (("x", state.x), ("at", state.at), ("output", state.output)):
-            if not form.is_point(part) and (part is not None or name == "x"):
+            if (part is not None or name == "x") and not form.is_point(part):
                 return f"State.{name}, {form.describe(part)}: points of the problem are {form.points_text}"  # noqa: E501
         if state.estimate is not None and not form.is_gradient(state.estimate):
             text = form.describe(state.estimate)
