@@ -61,8 +61,8 @@ def run(
     Results in the store are reused; after an interruption, or a crash, the same command continues.
     A failed run is stored like any other, even if only memory, disk space or a variable was
     missing: --again error re-runs it. The output ends with the calls that each method needed to
-    reach the target. Exit
-    status 1 if a run failed, or a method was refused on every problem.
+    reach the target; of more than 2,000 runs, `pfbench report` shows them. Exit status 1 if a run
+    failed, or a method was refused on every problem.
     """
     from pfbench.base.checks import check_choice
     from pfbench.runs.planning.spec import load_spec
