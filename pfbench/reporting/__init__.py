@@ -6,6 +6,6 @@ of the format, `panels` and `svg` draw figures, and `writer` writes the files.
 """
 
 from pfbench.reporting.report import collect_report
-from pfbench.reporting.writer import check_report_can_be_written, write_report
+from pfbench.reporting.writer import check_report_can_be_written
 
-__all__ = ["check_report_can_be_written", "collect_report", "write_report"]
+__all__ = ["check_report_can_be_written", "collect_report"]

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +15,6 @@ from pfbench.base.files import check_writable
 from pfbench.reporting import ordering_text, page_data, report_contents, svg, tables, tuning_effects
 from pfbench.reporting.panels import line_style
 from pfbench.reporting.paper_table import paper_table
-from pfbench.reporting.report import Report
 from pfbench.reporting.result_tables import results_csv
 from pfbench.reporting.target_profiles import draw_target_profiles
 from pfbench.reporting.wording import WORDS, anchor
@@ -109,15 +107,8 @@ def check_report_can_be_written(folder: Path) -> None:
     )
 
 
-def write_report(
-    report: Report,
-    folder: Path,
-    *,
-    command: str,
-    commit: str | None,
-    created: datetime | None = None,
-) -> list[Path]:
-    """Write a comparison report.
+def write_contents(everything: report_contents.ReportContents, folder: Path) -> list[Path]:
+    """Write the files of a report from its computed contents, and return their paths.
 
     For a report NAME with a study STUDY, pfbench writes:
 
@@ -128,43 +119,12 @@ def write_report(
     * the shares of targets reached ``NAME-STUDY-targets`` as SVG and PDF.
 
     The names have no ``-STUDY`` if there is a single study without a key. All files are written
-    under temporary names before any is renamed. Equal runs and equal arguments, with `created`
-    given, produce equal files.
-
-    Parameters
-    ----------
-    report
-        Report to write, for example from `pfbench.reporting.collect_report`.
-    folder
-        Folder of the files; created if missing.
-    command
-        The command that makes the report, as the page shows it.
-    commit
-        The commit of pfbench; None if unknown.
-    created
-        Time of the report; now if not given.
-
-    Returns
-    -------
-    list of Path
-        The files, the page first.
+    under temporary names before any is renamed. Equal contents produce equal files.
 
     Raises
     ------
-    InputError
-        If jinja2 or matplotlib is not installed.
     StorageError
         If the folder or a file cannot be written; no file is left incomplete.
-    """
-    check_report_can_be_written(folder)
-    created = (created or datetime.now(UTC)).astimezone(UTC)
-    return write_contents(report_contents.make_contents(report, command, commit, created), folder)
-
-
-def write_contents(everything: report_contents.ReportContents, folder: Path) -> list[Path]:
-    """Write the files of a report from its computed contents, and return their paths.
-
-    The files are those of `write_report`.
     """
     return _write_files(folder, _report_files(everything))
 

@@ -19,16 +19,11 @@ from made_runs import run as made_run
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
-from pfbench.reporting import (
-    check_report_can_be_written,
-    collect_report,
-    page_data,
-    write_report,
-    writer,
-)
+from pfbench.reporting import check_report_can_be_written, collect_report, page_data, writer
+from pfbench.reporting.report_contents import make_contents
 from pfbench.reporting.seed_curves import SeedTraces
 from pfbench.reporting.wording import WORDS, format_integer
-from pfbench.reporting.writer import paragraphs
+from pfbench.reporting.writer import paragraphs, write_contents
 from pfbench.runs.loop.run import Stop
 
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "path", "line", "wbr"}
@@ -74,9 +69,8 @@ class Page(HTMLParser):
 
 
 def write(spec, outcomes, folder, made, command="pfbench report by-hand.toml", commit="abc123"):
-    paths = write_report(
-        collect_report(spec, outcomes), folder, command=command, commit=commit, created=made
-    )
+    contents = make_contents(collect_report(spec, outcomes), command, commit, made)
+    paths = write_contents(contents, folder)
     return {path.name: path for path in paths}
 
 

@@ -8,7 +8,9 @@ from helpers import acting
 from made_runs import with_run
 from reading_tex import problems
 
-from pfbench.reporting import collect_report, write_report
+from pfbench.reporting import collect_report
+from pfbench.reporting.report_contents import make_contents
+from pfbench.reporting.writer import write_contents
 from pfbench.runs.planning.published import CostUnit, PublishedOrdering
 from pfbench.runs.planning.spec import load_spec
 
@@ -44,9 +46,8 @@ def written(tmp_path_factory, spec, with_failures, made):
 
     outcomes = list(map(acts, with_failures))
     command = f"pfbench report {acting()}"
-    paths = write_report(
-        collect_report(spec, outcomes), folder / "o", command=command, commit=None, created=made
-    )
+    contents = make_contents(collect_report(spec, outcomes), command, None, made)
+    paths = write_contents(contents, folder / "o")
     return {path.name: path for path in paths}
 
 
