@@ -10,7 +10,7 @@ from itertools import islice
 from queue import SimpleQueue
 from threading import Thread
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -283,6 +283,30 @@ class ConsumerClosed(BaseException):
     """Exception raised by a callback to stop the function that calls it, as no item is needed."""
 
 
+class _CallbackChannel(Generic[Item]):
+    """Channel by which a function in a thread passes items to a generator."""
+
+    def __init__(self, work: Callable[[Callable[[Item], None]], object]) -> None:
+        self.work = work
+        self.go_on: SimpleQueue[bool] = SimpleQueue()
+        self.came: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()
+
+    def hand_over(self, item: Item) -> None:
+        """Pass an item to the generator, and wait until the next item is requested."""
+        self.came.put((item,))
+        if not self.go_on.get():
+            raise ConsumerClosed
+
+    def run_and_pass_exception(self) -> None:
+        """Run the function until it returns or raises; pass the exception to the generator."""
+        ended: BaseException | None = None
+        try:
+            self.work(self.hand_over)
+        except BaseException as error:  # it is raised again where the generator is asked
+            ended = error
+        self.came.put(ended)
+
+
 def iterate_callback(work: Callable[[Callable[[Item], None]], object]) -> Iterator[Item]:
     """Yield the items that a function passes to its callback.
 
@@ -291,31 +315,16 @@ def iterate_callback(work: Callable[[Callable[[Item], None]], object]) -> Iterat
     raised where the consumer requests the next item. If the generator is closed, the next callback
     raises `ConsumerClosed`.
     """
-    requests: SimpleQueue[bool] = SimpleQueue()
-    answers: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()
-
-    def hand_over(item: Item) -> None:
-        answers.put((item,))
-        if not requests.get():
-            raise ConsumerClosed
-
-    def run_and_pass_exception() -> None:
-        ended: BaseException | None = None
-        try:
-            work(hand_over)
-        except BaseException as error:  # it is raised again where the generator is asked
-            ended = error
-        answers.put(ended)
-
+    exchange = _CallbackChannel(work)
     # Settings such as numpy's errstate belong to the context.
-    thread = Thread(target=copy_context().run, args=(run_and_pass_exception,), daemon=True)
+    thread = Thread(target=copy_context().run, args=(exchange.run_and_pass_exception,), daemon=True)
     thread.start()
     try:
-        while answer := answers.get():
-            if isinstance(answer, BaseException):
-                raise answer
-            yield answer[0]
-            requests.put(True)
+        while came := exchange.came.get():
+            if isinstance(came, BaseException):
+                raise came
+            yield came[0]
+            exchange.go_on.put(True)
     finally:
-        requests.put(False)
+        exchange.go_on.put(False)
         thread.join(_PATIENCE)

@@ -240,11 +240,11 @@ class Problem(Protocol):
         """Return the measures that are special to this problem, by name."""
 
 
-Measure = Callable[[Problem, State], float | LowerUpper | None]
-"""Function of problem and state whose work is not counted; None where it is not defined.
+IntervalMeasure = tuple[float, float]
+"""Certified interval [lower, upper] of a measure that is not computed exactly."""
 
-A measure that is not computed exactly is a certified interval [lower, upper].
-"""
+Measure = Callable[[Problem, State], float | IntervalMeasure | None]
+"""Function of problem and state whose work is not counted; None where it is not defined."""
 
 
 class AlgorithmOracles(OracleProtocol, Protocol):

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfbench.base.arrays import LowerUpper, as_read_only
+from pfbench.base.arrays import as_read_only
 from pfbench.base.checks import check_real
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown_name_error
-from pfbench.base.protocols import Measure, Problem
+from pfbench.base.protocols import IntervalMeasure, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import State
 from pfbench.measures import common
@@ -144,7 +144,7 @@ class UserMeasure:
 
     function: Callable[..., Any]
 
-    def __call__(self, problem: Problem, state: State) -> float | LowerUpper | None:
+    def __call__(self, problem: Problem, state: State) -> float | IntervalMeasure | None:
         """Return the value of the function as a float, or as a pair of floats for an interval."""
         function = self.function(problem, protect_state(state))
         if function is None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.arrays import LowerUpper, norm
+from pfbench.base.arrays import norm
 from pfbench.base.checks import unwrap_scalar
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.base.protocols import Gradient, Problem
+from pfbench.base.protocols import Gradient, IntervalMeasure, Problem
 from pfbench.base.state import Point, State
 from pfbench.points import copy_or_view, distance, inner
 
@@ -35,7 +35,7 @@ def objective(problem: Problem, state: State) -> float:
     return value(problem, state) + (0.0 if h is None else h.value(state.x))
 
 
-def fw_gap(problem: Problem, state: State) -> LowerUpper | None:
+def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
     """Return bounds of the Frank-Wolfe gap V(x) = max over u in the set of <grad f(x), x - u>.
 
     The gap is that of Jaggi 2013. The bounds are equal if the gap is computed exactly. The result

@@ -140,12 +140,16 @@ def check_positions(
         matrix. The message names the positions by `kind`.
     """
     i, j = np.asarray(rows), np.asarray(columns)
-    if i.shape != j.shape or i.ndim != 1 or (i.size and {i.dtype.kind, j.dtype.kind} - {*"iu"}):
+    if i.shape != j.shape or i.ndim != 1:
         raise InputError(
-            f"{kind} positions must be two vectors of integers of equal length, not arrays of "
+            f"row and column indices of {kind} must be vectors of equal length, not arrays of "
             f"shapes {i.shape} and {j.shape}."
         )
     M, N = shape
-    if i.size and (i.min() < 0 or j.min() < 0 or i.max() >= M or j.max() >= N):
-        raise InputError(f"{kind} positions must lie inside the {M} x {N} matrix.")
+    if i.size:
+        for array in (i, j):
+            if array.dtype.kind not in "iu":
+                raise InputError(f"{kind} positions must be integers, not {array.dtype}.")
+        if i.min() < 0 or j.min() < 0 or i.max() >= M or j.max() >= N:
+            raise InputError(f"{kind} positions must lie inside the {M} x {N} matrix.")
     return i, j

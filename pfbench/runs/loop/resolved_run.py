@@ -25,7 +25,7 @@ from pfbench.base.protocols import (
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point
 from pfbench.measures.catalogue import select_measures
-from pfbench.points import describe, keep
+from pfbench.points import infer_format, is_finite, keep
 from pfbench.problems.moments import KINDS
 from pfbench.runs.loop.run import TRACE_COLUMNS, Stop
 
@@ -176,10 +176,13 @@ def resolve_run(
     _check_interfaces(problem, algorithm)
     x0 = problem.start() if start is None else _copy_numeric_start(start)
     if start is not None and not problem.set.contains(x0):
-        raise InputError(
-            f"the start, {describe(x0)}, is no finite point of the feasible set, such as "
-            f"{describe(problem.start())}: project it first."
-        )
+        if not infer_format(problem.start()).is_point(x0):
+            raise InputError(
+                f"start is {brief_repr(x0)}, but a point must be {brief_repr(problem.start())}."
+            )
+        if not is_finite(x0):
+            raise InputError("the start point has NaN or infinite entries: choose another.")
+        raise InputError("the start point is outside the feasible set: project it first.")
     if isinstance(algorithm, AlgorithmSpec):
         chosen, schedule = _resolve_algorithm(problem, algorithm, x0)
         parameters = algorithm.parameters
