@@ -70,11 +70,16 @@ def load_user_object(name: str) -> Any:
             f"there is no module {error.name}, which {name} needs: run the command in the folder "
             "of this module, or install it."
         ) from error
+    except PfbenchError as error:
+        reason = add_location(error, locate_error(error))
+        raise InputError(f"pfbench refuses the module of {name}: {reason}") from error
     except (Exception, SystemExit) as error:
         error_text = f"{type(error).__name__}: {add_location(error, locate_error(error))}"
         raise InputError(f"the import of {name} raised {error_text}") from error
     if not hasattr(result, attribute):
         public = [var for var in vars(result) if not var.startswith("_")]
+        if not public:
+            raise InputError(f"{location} has no {attribute}, as it defines no public name.")
         raise unknown_name_error(f"name in {location}", attribute, public)
     named = getattr(result, attribute)
     if isinstance(named, type) and is_dataclass(named):

@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.counts import OracleKind
 from pfbench.base.errors import InputError
-from pfbench.base.names import brief_repr
+from pfbench.base.names import brief_repr, unknown_name_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def measure_label(name: str) -> str:
 
 
 def draw_measure(
-    curves: Sequence[tuple[str, Mapping[str, Any]]],
+    curves: Sequence[Mapping[str, Any]],
     measure: str,
     against: str,
     ax: "Axes | None" = None,
@@ -61,7 +61,7 @@ def draw_measure(
     Parameters
     ----------
     curves
-        Label of each trace, and its columns by name.
+        The columns of each trace by name, and its ``label``.
     ax
         Axes to draw in; by default new ones.
 
@@ -78,9 +78,9 @@ def draw_measure(
         raise InputError('plot needs matplotlib: pip install "pfbench[report]".') from error
     if ax is None:
         _, ax = pyplot.subplots(layout="constrained")
-    for label, curve in curves:
+    for curve in curves:
         calls, upper = _drawable_column(curve[against]), _drawable_column(curve[measure])
-        (line,) = ax.plot(calls, upper, label=label)
+        (line,) = ax.plot(calls, upper, label=curve["label"])
         if f"{measure}_lower" in curve:
             lower = _drawable_column(curve[f"{measure}_lower"])
             ax.fill_between(calls, lower, upper, color=line.get_color(), alpha=0.3)
@@ -103,3 +103,10 @@ def _drawable_column(column: Sequence[float | None]) -> Floats:
     """
     values = np.array(column, dtype=np.float64)
     return np.where(np.isfinite(values), values.clip(-1e250, 1e250), np.nan)
+
+
+def check_column_exists(kind: str, name: Any, existing: Sequence[str]) -> str:
+    """Return the name of a trace column; raise if the trace has no column of this name."""
+    if not isinstance(name, str) or name not in existing:
+        raise unknown_name_error(f"{kind} of the trace", name, existing)
+    return name

@@ -1,20 +1,20 @@
 """Result of one run, and the targets at which a run stops."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pfbench.base.checks import check_choice, check_real, check_text
+from pfbench.base.checks import check_real, check_text
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError, SourceLocation
 from pfbench.base.escaping import html_fields
 from pfbench.base.names import brief_repr
 from pfbench.base.state import Point
 from pfbench.base.status import Status
-from pfbench.runs.loop.axes import draw_measure
+from pfbench.runs.loop.axes import check_column_exists, draw_measure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,7 +204,7 @@ def list_measures(columns: Collection[str]) -> list[str]:
 
 
 def plot(
-    runs: "Run | Sequence[Run]",
+    runs: "Run | Iterable[Run]",
     measure: str | None = None,
     against: str = "sfo",
     ax: "Axes | None" = None,
@@ -232,20 +232,34 @@ def plot(
     InputError
         If a name is unknown, nothing was recorded, or matplotlib is not installed.
     """
-    listed = runs if isinstance(runs, Sequence) else [runs]
+    try:
+        listed = [runs] if isinstance(runs, Run) else list(runs)
+    except TypeError:
+        listed = []
     if not listed or not all(isinstance(run, Run) for run in listed):
         raise InputError(f"runs={brief_repr(runs)} must be a run or a list of runs from pf.solve.")
-    shared = [set(list_measures(run.columns)) for run in listed]
-    common = [name for name in listed[0].columns if all(name in names for names in shared)]
+    common = [
+        name
+        for name in list_measures(listed[0].columns)
+        if all(name in list_measures(run.columns) for run in listed)
+    ]
     if not common:
-        raise InputError("the runs have no measure in common: record one by solve(measures=...).")
-    measure = check_choice("measure", common[0] if measure is None else measure, common)
-    check_choice("against", against, TRACE_COLUMNS)
+        these_runs = "this run" if len(listed) == 1 else "these runs"
+        common_measure = "measure" if len(listed) == 1 else "measure in common"
+        raise InputError(
+            f"the trace of {these_runs} has no {common_measure}: record one by solve(measures=...)."
+        )
+    measure = check_column_exists("measure", common[0] if measure is None else measure, common)
+    against = check_column_exists("count", against, TRACE_COLUMNS)
     problems = {run.problem for run in listed}
-    columns = [dict(zip(run.columns, zip(*run.rows, strict=True), strict=True)) for run in listed]
-    suffixes = [f", on {run.problem}" if len(problems) > 1 else "" for run in listed]
-    labels = [f"{r.algorithm}, seed {r.seed}{s}" for r, s in zip(listed, suffixes, strict=True)]
-    curves = list(zip(labels, columns, strict=True))
+    curves = [
+        dict(zip(run.columns, zip(*run.rows, strict=True), strict=True))
+        | {
+            "label": f"{run.algorithm}, seed {run.seed}"
+            + (f", on {run.problem}" if len(problems) > 1 else "")
+        }
+        for run in listed
+    ]
     return draw_measure(curves, measure, against, ax, problems.pop() if len(problems) == 1 else "")
 
 
