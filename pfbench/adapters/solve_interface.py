@@ -93,7 +93,7 @@ def solve(
             method,
             seed=seed,
             budget=_parse_budget(budget),
-            stop=stop if stop is None or isinstance(stop, Stop) else Stop.parse(stop),
+            stop=Stop.parse(stop) if isinstance(stop, str) else stop,
             time_limit=time_limit,
             measures=measures,
             every=every,
@@ -186,7 +186,9 @@ def _call_if_no_arguments_needed(subject: Any) -> Any:
 
 
 def _parse_budget(budget: Any) -> Any:
+    if isinstance(budget, str):
+        return Budget.parse(budget)
     if isinstance(budget, Mapping):
         check_names("count in the budget", budget, COUNTED)
         return Budget(**budget)
-    return budget if budget is None or isinstance(budget, Budget) else Budget.parse(budget)
+    return budget

@@ -123,13 +123,19 @@ class Budget:
         """
         limits: dict[str, float] = {}
         for part in check_text("budget", value, "sfo=10000,lo=100").split(","):
-            name, _, number = (piece.strip() for piece in part.partition("="))
+            name, equals, number = (piece.strip() for piece in part.partition("="))
+            if not equals and name not in COUNTED:
+                raise InputError(
+                    f"cannot read the budget {value!r}: write COUNT=NUMBER, as in sfo=10000,lo=100."
+                )
             if name not in COUNTED:
                 raise unknown_name_error("count in the budget", name, COUNTED)
+            if name in limits:
+                raise InputError(f"{name} is given twice in the budget {value!r}.")
             try:
                 limits[name] = float(number)
             except ValueError:
                 raise InputError(
-                    f"cannot read the budget {value!r}: write COUNT=NUMBER, as in sfo=10000,lo=100."
+                    f"budget {name}={number!r} must be a number, as in sfo=10000,lo=100."
                 ) from None
         return cls(**limits)

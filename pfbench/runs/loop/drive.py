@@ -281,12 +281,8 @@ class RunProgress:
             return INTERRUPTED
         except (Exception, SystemExit, GeneratorExit) as error:
             self.error_location = locate_error(error)
-            has_begun = self.iterations or any(self.ledger.counts_array)
-            if self.strict and not has_begun and not is_raised_within(error, "oracles"):
-                error_text = add_location(format_error(error), self.error_location)
-                raise FailedBeforeFirstQuery(
-                    f"{self.run.algorithm.name} fails before its first oracle call: {error_text}"
-                ) from error
+            if self.strict and not (self.iterations or any(self.ledger.counts_array)):
+                self._raise_failed_before_first_query(error)
             statement = format_error(error)
             if isinstance(error, MemoryError):
                 statement = NO_MEMORY.format(statement)
@@ -296,6 +292,15 @@ class RunProgress:
         if not isinstance(state, State):
             return Status.ERROR, f"the algorithm yielded a {type(state).__name__}, not a State"
         return state
+
+    def _raise_failed_before_first_query(self, error: BaseException) -> None:
+        """Raise `FailedBeforeFirstQuery`, unless the error is from an invalid oracle call."""
+        if not is_raised_within(error, "oracles"):
+            error_text = add_location(format_error(error), self.error_location)
+            name = self.run.algorithm.name
+            raise FailedBeforeFirstQuery(
+                f"{name} fails before its first oracle call: {error_text}"
+            ) from error
 
     def _copy_if_mutated(self, new: State) -> State:
         """Return the new state, with a copy of x if the method overwrites yielded arrays.
@@ -324,7 +329,13 @@ class RunProgress:
 
     def _describe_invalid_part(self, state: State) -> str:
         """Return a message on the first invalid point or gradient in a state, or "" if none."""
-        form = self.steps.form
+        form, is_point = self.steps.form, self.steps.form.is_point
+        x, point, estimate, output, _ = state
+        reported = (point is None or is_point(point)) and (
+            estimate is None or form.is_gradient(estimate)
+        )
+        if output is None and reported and is_point(x):
+            return ""
         for name, part in (("x", state.x), ("at", state.at), ("output", state.output)):
             if (part is not None or name == "x") and not form.is_point(part):
                 return f"State.{name}, {form.describe(part)}: points of the problem are {form.points_text}"  # noqa: E501

@@ -112,6 +112,11 @@ class ResolvedRun:
         InputError
             If the algorithm is endless, and there is neither budget, target nor time limit.
         """
+        if budget is not None and not isinstance(budget, Budget):
+            raise InputError(
+                f"budget={brief_repr(budget)} has no numbers of oracle calls: write "
+                'pf.Budget(sfo=100), or {"sfo": 100}.'
+            )
         is_limited = bool(budget and budget.limits) or stop is not None or time_limit is not None
         if getattr(self.algorithm, "runs_until_stopped", False) and not is_limited:
             raise InputError(
@@ -260,6 +265,10 @@ def _collect_recorded_measures(
                 f"the measure {name} must be a function of (problem, state), not {brief_repr(measure)}."  # noqa: E501
             )
     recorded = dict(measures)
+    if stop is not None and not isinstance(stop, Stop):
+        raise InputError(
+            f'stop={brief_repr(stop)} must be a target, pf.Stop("fw_gap", 0.01) or "fw_gap=0.01".'
+        )
     if stop is not None and stop.measure not in recorded:
         recorded |= select_measures(problem, [stop.measure])
     for name in recorded:
