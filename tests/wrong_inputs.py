@@ -90,7 +90,7 @@ COMMANDS = {
     with_problem("rows=1000000000000,columns=1000000"): "too large",
     with_problem("rows=1" + 30 * "0"): "2^62",
     with_algorithm("epsilon=0"): "epsilon=0 must be greater than 0",
-    with_algorithm("epsilon=1e-300"): "epsilon=1e-300 is too small",
+    with_algorithm("epsilon=1e-300"): "no finite values for epsilon=1e-300",
     with_algorithm("epsilon=1e6"): "must be at most L D",
     with_algorithm("batch=3"): "iterations, step, period",
     with_algorithm("schedule=theory"): "epsilon",

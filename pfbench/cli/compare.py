@@ -65,6 +65,7 @@ def compare(
     """
     from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.name_resolution import unquote_selector
+    from pfbench.runs.planning.suite import add_candidate
     from pfbench.runs.storage.store import Store
 
     options.check_engine_options(jobs, None)
@@ -79,6 +80,7 @@ def compare(
         return
     if not text:
         check_report_can_be_written(output)
+    add_candidate(spec, method)  # raises if there is no such method, before a store is made
     shipped = None if rerun or problem is not None else path
     with closing(options.make_engine(jobs, None)) as engine:
         execution = RunExecution(Store(store), engine, quiet=as_json)
