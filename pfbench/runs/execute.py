@@ -216,8 +216,9 @@ def count_if_completed(
     InputError
         If a name is unknown or a parameter wrong.
     """
-    keys = [each.key for each in _keys(plans, engine.environment()).values()]
-    statuses = store.intact_statuses(keys)
+    with gc_disabled():
+        keys = [each.key for each in _keys(plans, engine.environment()).values()]
+        statuses = store.intact_statuses(keys)
     counts = Counter(statuses[key] for key in keys if key in statuses)
     completed = {status for status in Status if status.is_completed}.difference(recomputed_statuses)
     return counts if counts.total() == len(keys) and completed.issuperset(counts) else None

@@ -213,23 +213,21 @@ class Study:
         needs_seed = any("{seed}" in template for template in templates)
         planned_runs: list[PlannedRun] = []
         for seed in seeds:
-            if planned_runs and not needs_seed:
-                planned_runs.append(replace(planned_runs[0], seed=seed))
-                continue
-            pairs = tuple((name, str(value)) for name, value in {**values, "seed": seed}.items())
-            texts = _fill_templates(templates, pairs, location, giver)
-            planned_run = PlannedRun(
-                unquote_selector(canonical_selector(texts[0])),
-                unquote_selector(canonical_selector(texts[1])),
-                seed,
-                self.recorded_measures,
-                recording_interval_as_int(location, texts[2]),
-                _budget(texts[3]) if texts[3] else None,
-                stop,
-                self.time_limit,
-                self.memory_limit,
-            )
-            planned_runs.append(planned_run)
+            if needs_seed or not planned_runs:
+                pairs = tuple(
+                    (name, str(value)) for name, value in {**values, "seed": seed}.items()
+                )
+                texts = _fill_templates(templates, pairs, location, giver)
+                on, method = (unquote_selector(canonical_selector(text)) for text in texts[:2])
+                rest = (
+                    self.recorded_measures,
+                    recording_interval_as_int(location, texts[2]),
+                    _budget(texts[3]) if texts[3] else None,
+                    stop,
+                    self.time_limit,
+                    self.memory_limit,
+                )
+            planned_runs.append(PlannedRun(on, method, seed, *rest))
         return tuple(planned_runs)
 
     @cached_property
