@@ -254,7 +254,8 @@ def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
         if query.step >= step:
             return
         iterates = [state.x for state in states[max(0, query.step - 1) : query.step + 1]]
-        is_known = any(window.are_points_equal(x, part.point) for x in (*values, *iterates))
+        points = (*values, *iterates) if query.kind == "value" else ()  # others may have no point
+        is_known = any(window.are_points_equal(x, part.point) for x in points)
         if query.kind != "value" or (values and not is_known):
             words = f"the reference does not make this query of iteration {query.step}: "
             words += replay.describe(query)

@@ -365,3 +365,8 @@ def test_values_may_be_queried_at_iterates_and_in_line_searches(rule, part):
     method = Prints(**case.parameters)
     outcome = compare_transcript_with_reference(case.record(method), method)
     assert outcome.agrees == (rule == "line-search" or part == 1.0)
+
+
+def test_a_run_that_rounding_decides_is_followed_past_a_linear_minimisation():
+    (row,) = pf.verify(["methods-run-bpfw"]).rows
+    assert row.verdict == "holds", row.reason
