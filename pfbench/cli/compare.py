@@ -80,11 +80,11 @@ def compare(
         return
     if not text:
         check_report_can_be_written(output)
-    add_candidate(spec, method)  # raises if there is no such method, before a store is made
+    candidate = add_candidate(spec, method)  # raises, if it must, before a store is made
     shipped = None if rerun or problem is not None else path
     with closing(options.make_engine(jobs, None)) as engine:
         execution = RunExecution(Store(store), engine, quiet=as_json)
-        report, candidate_outcomes = compare_on_suite(spec, method, shipped, execution)
+        report, candidate_outcomes = compare_on_suite(*candidate, method, shipped, execution)
     _report_comparison(report, None if text else output, as_json=as_json)
     terminal.exit_if_failed(candidate_outcomes, ", marked in the report")
 
@@ -193,7 +193,7 @@ class SuiteRuns:
 
 
 def compare_on_suite(
-    spec: "Spec", method: str, shipped: Path | None, execution: RunExecution
+    spec: "Spec", labels: tuple[str, ...], method: str, shipped: Path | None, runner: RunExecution
 ) -> "tuple[Report, list[PlanOutcome]]":
     """Compare a method with the other methods of a suite; return the report, and its outcomes.
 
@@ -202,8 +202,10 @@ def compare_on_suite(
 
     Parameters
     ----------
-    spec, method
-        The suite, and the selector of the method.
+    spec, labels
+        The suite with the method, and the labels of the method, as `add_candidate` returns them.
+    method
+        Selector of the method.
     shipped
         Path of the suite whose shipped runs are used; if None, all methods are run here.
 
@@ -217,9 +219,8 @@ def compare_on_suite(
     from pfbench.runs.planning import suite as suites
 
     suite = spec.name
-    spec, labels = suites.add_candidate(spec, method)
-    runs = SuiteRuns(None if shipped is None else _load_suite_archive(shipped), execution)
-    if not execution.quiet:
+    runs = SuiteRuns(None if shipped is None else _load_suite_archive(shipped), runner)
+    if not runner.quiet:
         _announce_seed_warning_and_run_count(spec, labels, runs)
     title = f"{labels[0]} on {suite}"
     spec = replace(spec, name=re.sub(r"[^A-Za-z0-9.-]+", "-", title).strip("-.")[:100], title=title)

@@ -54,6 +54,7 @@ def compare(
     from pfbench.cli.report_sources import RunExecution
     from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.name_resolution import unquote_selector
+    from pfbench.runs.planning.suite import add_candidate
 
     check_engine_options(jobs, None)
     name = unquote_selector(_parse_selector("method", method))
@@ -62,10 +63,11 @@ def compare(
     folder = None if output is None else _check_path("output", output)
     if folder is not None:
         check_report_can_be_written(folder)
+    candidate = add_candidate(spec, name)  # raises, if it must, before a store is made
     shipped = None if rerun or on is not None else path
     with closing(make_engine(jobs, None)) as engine:
         execution = RunExecution(_open_store(store), engine)
-        compared, _ = verb.compare_on_suite(spec, name, shipped, execution)
+        compared, _ = verb.compare_on_suite(*candidate, name, shipped, execution)
     return verb.write_comparison(compared, folder)[0]
 
 
