@@ -80,8 +80,8 @@ def claim(name: str) -> Claim:
 def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
     """Return the claims to test: those named or, without names, all claims of the given effort.
 
-    The name of a method stands for all claims about it, and a pattern like ``*-table1-*`` for all
-    claims that match it. FILE.py, FILE.py:NAME and MODULE:NAME stand for user-defined claims.
+    The name of a method or paper stands for all its claims, and a pattern like ``*-table1-*`` for
+    all claims that match it. FILE.py, FILE.py:NAME and MODULE:NAME stand for user-defined claims.
 
     Raises
     ------
@@ -125,9 +125,11 @@ def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool
 
 
 def _claims_by_name_or_file(name: str) -> list[Claim]:
-    """Return the claims that `name` stands for; `name` may also be a method or a user's file."""
+    """Return the claims of which `name` is the name, the paper, the method or the user's file."""
     if is_user_defined(name):
         return list(load_claims(name).claims)
+    if name in PAPERS:
+        return list(PAPERS[name].claims)
     if "*" in name:
         fitting = [claim for claim in CLAIMS.values() if fnmatchcase(claim.name, name)]
         if not fitting:

@@ -1,6 +1,7 @@
 """``pfbench list``: the built-in items of every kind, and the user-defined items of a file."""
 
 import inspect
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -153,6 +154,14 @@ def _spec_items(kind: str, spec_paths: Callable[[], dict[str, Path]]) -> Iterato
         yield CatalogueItem(name, kind, str(path), summary)
 
 
+def _paper_items() -> Iterator[CatalogueItem]:
+    """Yield an item for each paper with claims; the claims themselves are not imported."""
+    text = (files("pfbench.claims") / "papers.toml").read_text(encoding="utf-8")
+    for key, paper in tomllib.loads(text).items():
+        source = key if key in REFERENCES else "pfbench"
+        yield CatalogueItem(key, "paper", source, paper["title"])
+
+
 KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
     {
         "algorithms": partial(
@@ -164,6 +173,7 @@ KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
             _built_in_items, "estimator", "pfbench.estimators.catalogue:ESTIMATORS", summary=""
         ),
         "measures": partial(_built_in_items, "measure", "pfbench.measures.catalogue:MEANING"),
+        "papers": _paper_items,
         "claims": partial(
             _built_in_items, "claim", "pfbench.claims.catalogue:CLAIMS", summary="statement"
         ),
@@ -180,17 +190,20 @@ KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
 def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JSON) -> None:
     """List the available items, with their sources.
 
-    Without a kind, all items are listed.
+    Without a kind, all items are listed but the claims, whose papers are listed.
     """
     if kind is not None and kind not in KINDS:
         raise unknown_name_error("kind", kind, KINDS)
-    listed = {name: list_items(name) for name in (KINDS if kind is None else [kind])}
+    kinds = [name for name in KINDS if name != "claims"] if kind is None else [kind]
+    listed = {name: list_items(name) for name in kinds}
     if as_json:
         terminal.print_json([item.as_json() for items in listed.values() for item in items])
         return
     for name, items in listed.items():
         content = _item_table(items) if items else f"There are no {name} yet."
         terminal.print_parts(content if kind else section_with_title(name, content))
+    if kind is None:
+        terminal.print_parts("\n`pfbench list claims` lists the claims of the papers.")
 
 
 def _item_table(items: list[CatalogueItem]) -> RenderableType:

@@ -304,6 +304,16 @@ def describe_erratum(erratum: "Erratum") -> Record:
     }
 
 
+def _describe_paper(selector: Selector, item: CatalogueItem) -> Record:
+    from pfbench.claims.catalogue import PAPERS
+
+    paper = PAPERS[item.name]
+    return {
+        "claims": [claim.name for claim in paper.claims],
+        "errata": [erratum.name for erratum in paper.errata],
+    }
+
+
 def describe_claim(claim: "Claim") -> Record:
     """Return the record of a claim, with the instances on which it is tested."""
     from pfbench.claims.catalogue import find_paper
@@ -363,6 +373,7 @@ _KINDS: Mapping[str, Callable[[Selector, CatalogueItem], Record]] = MappingProxy
         "data": _describe_data_set,
         "report": _describe_spec,
         "suite": _describe_spec,
+        "paper": _describe_paper,
         "claim": lambda selector, item: describe_claim(item.object),
     }
 )

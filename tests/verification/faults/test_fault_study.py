@@ -194,6 +194,7 @@ def test_what_is_admissible_exists():
         assert any(entry.covers(fault) for fault in faults), entry
 
 
-def test_the_name_of_a_method_stands_for_its_claims():
+def test_the_name_of_a_method_or_paper_stands_for_its_claims():
     assert select_claims(["nfwu-spiderg"]) == claims_about("nfwu-spiderg")
+    assert select_claims(["jaggi2013"]) == [CLAIMS["jaggi2013-thm1"]]
     assert {claim.algorithm for claim in claims_about("nfwu-spiderg")} == {"nfwu-spiderg"}
