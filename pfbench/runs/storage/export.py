@@ -5,16 +5,18 @@ if a run has a column that the first run lacks. The store is not changed.
 """
 
 import json
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
@@ -27,6 +29,9 @@ from pfbench.runs.storage.entry_list import Row
 from pfbench.runs.storage.serialization import INTEGERS, StoredTrace, decode_metadata, split_words
 from pfbench.runs.storage.store import Store
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 RUN_COLUMNS = (
     *("key", "targets", "problem", "algorithm", "parameters"),
     *("schedule", "unmet", "seed", "status", "stop_reason", "iterations", *COUNTED),
@@ -35,7 +40,7 @@ RUN_COLUMNS = (
 """Columns of ``runs.csv``, before one ``final_NAME`` for each measure at the output; `parameters`,
 `unmet` and `environment` are JSON."""
 
-_AT_ONCE, _BUFFER = 10_000, 2**20  # rows, or bytes, that are written together
+_AT_ONCE, _BUFFER = 2**12, 2**20  # rows, or bytes, that are written together
 _QUOTED = re.compile(r'[",\r\n]')
 _NO_COUNTS = dict.fromkeys(COUNTED, 0)
 _BENCHOPT = {"iteration": "stop_val", "seconds": "time", "objective": "objective_value"}
@@ -45,8 +50,11 @@ _BENCHOPT |= {name: f"count_{name}" for name in COUNTED}
 # --- exporters -----------------------------------------------------------------------------------
 
 
-_TraceForm = tuple[tuple[str, ...], Sequence[int]]
-"""Templates of the lines of an iterate, after key and iteration; and the columns that fill them."""
+_TraceForm = tuple[str, Sequence[int]]
+"""Template of the lines of an iterate, with a null character for each key; and their columns."""
+
+_BenchoptPart = tuple[Mapping[str, str], Mapping[str, "np.ndarray[Any, Any]"]]
+"""Texts that are equal in a block of a trace, and its numbers, by the names of columns."""
 
 
 @dataclass(frozen=True)
@@ -75,23 +83,13 @@ class Export:
         """
         records = self.store.read_runs([row.key for row in self.rows])
         for row, record in zip(self.rows, records, strict=True):
-            if record is None:
-                self.omitted[row.key] = "removed meanwhile"
-                continue
             try:
-                meta, trace = decode_metadata(record)
+                if record is None or _sort_key(record) != _sort_key(row):
+                    self.omitted[row.key] = "removed or stored again since they were listed"
+                else:
+                    yield row.key, *decode_metadata(record)
             except DamagedFileError:
                 self.omitted[row.key] = "damaged: see `pfbench store check`"
-                continue
-            if _sort_key(record) != _sort_key(row):
-                self.omitted[row.key] = "stored again since they were listed"
-            else:
-                yield row.key, meta, trace
-
-    def columns_of_first_run(self) -> tuple[Mapping[str, Any], Sequence[str]]:
-        """Return the final measures and the columns of the trace of the first run."""
-        first = next(self.runs(), None)
-        return ({}, TRACE_COLUMNS) if first is None else (first[1]["run"]["final"], first[2].names)
 
     def write_csv(self, *, is_long: bool) -> list[Path]:
         """Write ``runs.csv`` with a line for each run, and ``trace.csv``.
@@ -102,8 +100,10 @@ class Export:
         evaluate is quoted, and control characters are escaped; see `pfbench.base.escaping`. Both
         files are written again if a run adds columns.
         """
-        finals, columns = map(dict.fromkeys, self.columns_of_first_run())
-        make_form = lru_cache(maxsize=64)(partial(self._trace_form, is_long=is_long))
+        first = next(self.runs(), None)
+        finals = dict.fromkeys(first[1]["run"]["final"] if first else ())
+        columns = dict.fromkeys(first[2].names if first else TRACE_COLUMNS)
+        make_form = lru_cache(maxsize=64)(_long_form if is_long else _wide_form)
         paths = [self.folder / "runs.csv", self.folder / "trace.csv"]
         written = -1
         while written != len(finals) + len(columns):
@@ -120,20 +120,8 @@ class Export:
                     cells = self._run_cells(key, meta)
                     runs.write(_csv_line((*cells, *map(final.get, finals))))
                     form = make_form(tuple(trace.names), tuple(columns))
-                    traces.writelines(_format_trace(_quote(key), trace, form))
+                    traces.writelines(_format_trace(key, trace, form))
         return paths
-
-    def _trace_form(
-        self, names: tuple[str, ...], head: tuple[str, ...], *, is_long: bool
-    ) -> _TraceForm:
-        """Return the form of an iterate of a trace with columns `names`, except its iteration."""
-        cells = {name: "%d" if name in INTEGERS else "%s" for name in names[1:]}
-        if is_long:
-            titles = {name: _quote(name).replace("%", "%%") for name in cells}
-            lines = [f",{titles[name]},{cells[name]}\n" for name in head if name in cells]
-        else:
-            lines = [f",{','.join(cells.get(name, '') for name in head[1:])}\n"]
-        return tuple(lines), [names.index(name) for name in head if name in cells]
 
     def _run_cells(self, key: str, meta: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the cells of a run in `RUN_COLUMNS`."""
@@ -157,42 +145,39 @@ class Export:
         A count is in ``count_NAME``.
         """
         require_pyarrow("the format benchopt")
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         path = self.folder / "benchopt_run_pfbench.parquet"
-        names = dict.fromkeys(next(self._benchopt_parts(), ()))
+        types = _arrow_types(next(self._benchopt_parts(), ({}, {})))
         written = -1
-        while written != len(names):
-            written = len(names)
-            schema = pa.schema([(name, _benchopt_arrow_type(name)) for name in names])
-            waiting, rows = list[Mapping[str, list[Any]]](), 0
-            with pq.ParquetWriter(path, schema) as writer:
+        while written != len(types):
+            written = len(types)
+            schema, waiting, rows = dict(types), list[_BenchoptPart](), 0
+            import pyarrow as pa  # a run has been read: its memory is free again
+            import pyarrow.parquet as pq
+
+            with pq.ParquetWriter(path, pa.schema(schema)) as writer:
                 for part in chain(self._benchopt_parts(), [None]):
                     if part is None or rows >= _AT_ONCE:
-                        columns = {name: _join_column(waiting, name) for name in schema.names}
-                        writer.write_table(pa.Table.from_pydict(columns, schema))
+                        columns = [_arrow_column(waiting, *item) for item in schema.items()]
+                        writer.write_table(pa.Table.from_arrays(columns, [*schema]))
                         waiting, rows = [], 0
                     if part is not None:
                         waiting.append(part)
-                        names |= dict.fromkeys(part)
-                        rows += len(part["stop_val"])
+                        types |= _arrow_types(part)
+                        rows += len(part[1]["stop_val"])
         return [path]
 
-    def _benchopt_parts(self) -> Iterator[dict[str, list[Any]]]:
+    def _benchopt_parts(self) -> Iterator[_BenchoptPart]:
         """Yield columns of benchopt for each block of a trace."""
         for key, meta, trace in self.runs():
             run, environment = meta["run"], meta["environment"]
             problem, algorithm = map(_parse_selector, (run["problem"], run["algorithm"]))
-            fields = {
+            texts = {
                 "objective_name": problem.name,
                 "obj_description": "",
                 "solver_name": run["algorithm"],
                 "solver_description": algorithm.name,
                 "dataset_name": run["problem"],
-                "idx_rep": run["seed"],
                 "sampling_strategy": "Iteration",
-                "base_seed": run["seed"],
                 **{f"p_dataset_{name}": str(value) for name, value in problem.parameters.items()},
                 **{f"p_solver_{name}": str(value) for name, value in run["parameters"].items()},
                 "status": run["status"],
@@ -204,9 +189,9 @@ class Export:
             }
             names = [_BENCHOPT.get(name, f"objective_{name}") for name in trace.names]
             for integers, floats in map(split_words, trace.blocks):
-                columns = dict(zip(names, (*integers.tolist(), *floats.tolist()), strict=True))
-                rows = integers.shape[1]
-                yield {name: [value] * rows for name, value in fields.items()} | columns
+                seeds = np.full(integers.shape[1], run["seed"])
+                numbers = dict(zip(names, (*integers, *floats), strict=True))
+                yield texts, {"idx_rep": seeds, "base_seed": seeds, **numbers}
 
 
 def _targets(meta: Mapping[str, Any]) -> str:
@@ -261,24 +246,29 @@ def export(
         return FORMATS[form](selected), Counter(selected.omitted.values())
 
 
+def _wide_form(names: tuple[str, ...], head: tuple[str, ...]) -> _TraceForm:
+    """Return the form of a line for each iterate of a trace with columns `names`."""
+    cells = ["" if name not in names else "%d" if name in INTEGERS else "%s" for name in head]
+    return f"\0,{','.join(cells)}\n", [names.index(name) for name in head if name in names]
+
+
+def _long_form(names: tuple[str, ...], head: tuple[str, ...]) -> _TraceForm:
+    """Return the form of a line for each number of an iterate of a trace with columns `names`."""
+    cells = [(name, "%d" if name in INTEGERS else "%s") for name in head[1:] if name in names]
+    lines = (f"\0,%d,{_quote(name).replace('%', '%%')},{cell}\n" for name, cell in cells)
+    return "".join(lines), [k for name, _ in cells for k in (0, names.index(name))]
+
+
 def _format_trace(key: str, trace: StoredTrace, form: _TraceForm) -> Iterator[str]:
-    """Yield the lines of a trace, some rows at a time.
+    """Yield the lines of a trace, a block at a time.
 
     By hand: the module csv takes a minute for the traces of 100,000 runs.
     """
-    lines, picked = form
+    lines, picked = form[0].replace("\0", key), form[1]
     for integers, floats in map(split_words, trace.blocks):
         columns = [*integers.tolist(), *floats.tolist()]
-        parts = [_add_iteration(lines, iteration) for iteration in columns[0]]
-        template = key.join(["", *chain.from_iterable(parts)])
         rows = zip(*map(columns.__getitem__, picked), strict=True)
-        yield template % tuple(chain.from_iterable(rows))
-
-
-@lru_cache(maxsize=4096)
-def _add_iteration(lines: tuple[str, ...], iteration: int) -> list[str]:
-    """Return the templates of the lines of an iterate, without the key before each."""
-    return [f",{iteration}{line}" for line in lines]
+        yield lines * integers.shape[1] % tuple(chain.from_iterable(rows))
 
 
 def _csv_line(values: Iterable[Any]) -> str:
@@ -297,22 +287,37 @@ def _quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
-_sort_key = attrgetter("algorithm", "problem", "seed", "key")
+_sort_key = operator.attrgetter("algorithm", "problem", "seed", "key")
 
 _as_json = json.JSONEncoder(default=str).encode
 _environment_as_json = lru_cache(maxsize=64)(lambda items: _as_json(dict(items)))
 _parse_selector = lru_cache(maxsize=4096)(Selector.parse)
 
 
-def _join_column(parts: Sequence[Mapping[str, list[Any]]], name: str) -> list[Any]:
-    """Return the values of a column in all parts; None where a part lacks it."""
-    cells = (part.get(name) or [None] * len(part["stop_val"]) for part in parts)
-    return [*chain.from_iterable(cells)]
+def _arrow_types(part: _BenchoptPart) -> dict[str, str]:
+    """Return the name of the Arrow type of each column of benchopt in a part."""
+    texts, numbers = part
+    kinds = {"i": "int64", "f": "double"}
+    return dict.fromkeys(texts, "string") | {
+        name: kinds[column.dtype.kind] for name, column in numbers.items()
+    }
 
 
-def _benchopt_arrow_type(name: str) -> str:
-    """Return the name of the Arrow type of a column of benchopt, given the column's name."""
-    if name in ("idx_rep", "base_seed", "stop_val") or name.startswith("count_"):
-        return "int64"
-    measured = name.startswith("objective_") and name != "objective_name"
-    return "double" if measured or name == "time" else "string"
+def _arrow_column(parts: Sequence[_BenchoptPart], name: str, kind: str) -> "pa.Array[Any]":
+    """Return the cells of a column in all parts; where a part lacks it, they are empty or NaN.
+
+    Buffers are given to pyarrow, which would import pandas to convert lists or arrays.
+    """
+    import pyarrow as pa
+
+    lengths = [len(numbers["stop_val"]) for _, numbers in parts]
+    if kind == "string":
+        cells = [texts.get(name, "").encode() for texts, _ in parts]
+        ends = np.cumsum([0, *np.repeat([*map(len, cells)], lengths)], dtype=np.int32)
+        content: Any = b"".join(map(operator.mul, cells, lengths))
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(content)]
+    else:
+        lacks = (np.full(length, np.nan) for length in lengths)
+        columns = [numbers.get(name, lack) for (_, numbers), lack in zip(parts, lacks, strict=True)]
+        buffers = [None, pa.py_buffer(np.concatenate(columns or [np.empty(0)]))]
+    return pa.Array.from_buffers(pa.type_for_alias(kind), sum(lengths), buffers)

@@ -10,12 +10,12 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate, chain, groupby, pairwise
 from math import isnan
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -47,8 +47,7 @@ LONGEST_REASON = 10_000
 
 _DEEPEST = 32
 _LEVEL = 3  # of compression: in two thirds of the time of 6, a thirtieth more bytes
-_LONG, _BLOCK = 2**22, 2**18  # bytes of a long trace, and of a block of it
-_FED = 2**15  # bytes that are decompressed together
+_BLOCK = 2**12  # rows of a trace that are compressed together
 _MOST_SHARED = 2**16  # bytes of the metadata that a run shares with others
 _OWN = {
     *("seed", "status", "iterations", "stop_reason", "counts", "final", "seconds"),
@@ -115,7 +114,8 @@ class Record(NamedTuple):
         Everything but the trace, as compressed JSON. In a run, the fields that are usually equal in
         many runs follow in a second compressed JSON text.
     trace
-        The compressed columns of the trace, one after the other; empty for other kinds than runs.
+        The compressed columns of the trace, one after the other; in a long trace, those of a block
+        of rows after the other. Empty for other kinds than runs.
     sha256
         The hash of all fields above.
     """
@@ -197,7 +197,8 @@ def make_record(
     """
     if columns is not None:
         rows = len(next(iter(columns.values()), ()))
-        meta = {**meta, "trace": {"columns": [*columns], "rows": rows}}
+        block = {"block": _BLOCK} if rows > _BLOCK else {}
+        meta = {**meta, "trace": {"columns": [*columns], "rows": rows, **block}}
     moment = int(time.time()) if stored is None else stored
     listed = (*json.loads(_as_json(_listing_columns(kind, key, meta))), moment)
     parts = [_select(meta, is_own) for is_own in (True, False)] if kind == "run" else [meta]
@@ -232,12 +233,17 @@ def _merge(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def pack_columns(columns: Columns, level: int = _LEVEL) -> bytes:
-    """Return columns as compressed bytes: little-endian 64-bit numbers, column by column."""
-    data = b"".join(
-        column.astype("<i8" if column.dtype.kind == "i" else "<f8", copy=False).data
+    """Return columns as compressed bytes: little-endian 64-bit numbers, column by column.
+
+    The rows of a long trace are in blocks, each compressed by itself.
+    """
+    arrays = [
+        column.astype("<i8" if column.dtype.kind == "i" else "<f8", copy=False)
         for column in columns.values()
-    )
-    return zlib.compress(data, level)
+    ]
+    starts = range(0, max(map(len, arrays), default=0) or 1, _BLOCK)
+    parts = (b"".join(array[start : start + _BLOCK].data for array in arrays) for start in starts)
+    return b"".join(zlib.compress(part, level) for part in parts)
 
 
 def run_columns(run: Run) -> Columns:
@@ -410,135 +416,87 @@ _listed_fields, _listed_columns = itemgetter(*_COMPARED), attrgetter(*_COMPARED)
 def _read_trace(shape: Any, packed: bytes) -> StoredTrace:
     if not isinstance(shape, dict) or not count(shape.get("rows")):
         raise DamagedFileError("incomplete", "its field trace is missing or of a wrong type")
-    rows = shape["rows"]
-    names, all_names = _check_columns(shape.get("columns"))
+    rows: int = shape["rows"]
+    names: Any = shape.get("columns")
+    is_short_list = isinstance(names, list) and len(names) <= MOST_COLUMNS
+    all_names = _complete_columns(*names) if is_short_list and all(map(text, names)) else None
+    if all_names is None:
+        raise DamagedFileError("incomplete", "its table has other columns than a trace")
     if rows * len(names) > MOST_NUMBERS:
         raise DamagedFileError("too large", f"{rows:,} rows of {len(names):,} columns")
-    at_once, size = _BLOCK // 8 // len(names), 8 * rows * len(names)
-    if size > _LONG:
-        unpacker, columns = _Unpacker(packed), []
-        sizes = [8 * min(at_once, rows - start) for start in range(0, rows, at_once)]
-        for _ in names:
-            columns.append(unpacker.copy())
-            for part in sizes:
-                unpacker.read(part)
-        rest, number = unpacker.finish(), unpacker.number
-    else:
-        data, rest = _unpack(packed, size, "a trace")
-        number = len(data)
-    if rest or number != size:
-        raise DamagedFileError("truncated", f"{number + len(rest):,} bytes of {size:,}")
-    if size > _LONG:
-        blocks: Iterable[Words] = _LongTrace(columns, sizes)
-    else:
-        words = np.frombuffer(data, "<i8").reshape(len(names), rows)
-        blocks = [words[:, start : start + at_once] for start in range(0, rows or 1, at_once)]
-    if len(names) < len(all_names):
-        blocks = [add_missing_columns(names, words)[1] for words in blocks]
-    return StoredTrace(all_names, blocks)
+    size = shape.get("block", rows)
+    if not (count(size) and size >= min(rows, 1)):
+        raise DamagedFileError("incomplete", "the size of a block of its trace is wrong")
+    blocks = _Blocks(packed, [all_names.index(name) for name in names], rows, size or 1)
+    return StoredTrace(all_names, [*blocks] if rows <= size else blocks.check())
 
 
 @dataclass(frozen=True)
-class _LongTrace:
-    """Blocks of a long trace, each of which is decompressed when it is read."""
+class _Blocks:
+    """Blocks of the rows of a compressed trace, each of which is decompressed when it is read.
 
-    columns: Sequence["_Unpacker"]
-    sizes: Sequence[int]
+    Its columns have the given `indices` in a trace; the counts that it lacks are 0.
+    """
+
+    packed: bytes
+    indices: Sequence[int]
+    rows: int
+    size: int
 
     def __iter__(self) -> Iterator[Words]:
-        columns = [unpacker.copy() for unpacker in self.columns]
-        for size in self.sizes:
-            data = b"".join([unpacker.read(size) for unpacker in columns])
-            yield np.frombuffer(data, "<i8").reshape(len(columns), -1)
+        width, start = len(self.indices), 0
+        for first in range(0, self.rows or 1, self.size):
+            expected = 8 * width * min(self.size, self.rows - first)
+            # No longer piece has so few bytes: what follows it is not copied.
+            piece = self.packed[start : start + expected + expected // 512 + 64]
+            data, rest = _unpack(piece, expected, "a trace")
+            start += len(piece) - len(rest)
+            if len(data) < expected:
+                raise DamagedFileError("truncated", f"{len(data):,} bytes of {expected:,}")
+            words = np.frombuffer(data, "<i8").reshape(width, -1)
+            if (total := max(self.indices) + 1) > width:
+                words, stored = np.zeros((total, words.shape[1]), np.int64), words
+                words[self.indices] = stored
+            yield words
+        if start < len(self.packed):
+            raise DamagedFileError("truncated", "there are bytes after its trace")
+
+    def check(self) -> Self:
+        """Decompress all blocks, and return them; raise if one is damaged."""
+        for _ in self:
+            pass
+        return self
 
 
-def add_missing_columns(names: Sequence[str], words: Words) -> tuple[Sequence[str], Words]:
-    """Return all columns of a trace, given the stored ones; counts that it lacks become 0.
+@lru_cache(maxsize=64)
+def _complete_columns(*names: str) -> tuple[str, ...] | None:
+    """Return all columns of a trace, given the stored ones; None if these are not of a trace.
+
+    Counts that are not stored are 0; all other columns before the measures are always stored.
+    """
+    stored = tuple(name for name in TRACE_COLUMNS if name in names or name not in COUNTED)
+    are_valid = len(set(names)) == len(names) and names[: len(stored)] == stored
+    return (*TRACE_COLUMNS, *names[len(stored) :]) if are_valid else None
+
+
+def _unpack(packed: bytes, limit: int, subject: str) -> tuple[bytes, bytes]:
+    """Return decompressed data, and the bytes after them.
 
     Raises
     ------
     DamagedFileError
-        If these are not the columns of a trace.
+        If the data are incomplete, or have more than `limit` bytes.
     """
-    names, all_names = _check_columns(names)
-    complete = np.zeros((len(all_names), words.shape[1]), np.int64)
-    complete[[all_names.index(name) for name in names]] = words
-    return all_names, complete
-
-
-def _check_columns(names: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the stored columns of a trace, and all its columns.
-
-    Counts that are not stored are 0; all other columns before the measures are always stored.
-    """
-    are_texts = isinstance(names, (list, tuple)) and len(names) <= MOST_COLUMNS
-    columns = _check_names(*names) if are_texts and all(map(text, names)) else None
-    if columns is None:
-        raise DamagedFileError("incomplete", "its table has other columns than a trace")
-    return columns
-
-
-@lru_cache(maxsize=64)
-def _check_names(*names: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    stored = tuple(name for name in TRACE_COLUMNS if name in names or name not in COUNTED)
-    are_valid = len(set(names)) == len(names) and names[: len(stored)] == stored
-    return (names, (*TRACE_COLUMNS, *names[len(stored) :])) if are_valid else None
-
-
-def _unpack(packed: bytes, limit: int, subject: str) -> tuple[bytes, bytes]:
-    """Return decompressed data, and the bytes after them; see `_check_end`."""
     unpacker = zlib.decompressobj()
     try:
         data = unpacker.decompress(packed, limit + 1)
     except zlib.error as error:
         raise DamagedFileError("unreadable", str(error)) from error
-    _check_end(len(data) > limit, unpacker.eof, limit, subject)
-    return data, unpacker.unused_data
-
-
-def _check_end(is_longer: bool, is_complete: bool, limit: int, subject: str) -> None:
-    """Raise unless decompressed data are complete, and have at most `limit` bytes."""
-    if is_longer:
+    if len(data) > limit:
         raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
-    if not is_complete:
+    if not unpacker.eof:
         raise DamagedFileError("truncated", f"{subject} does not end where it should")
-
-
-@dataclass(slots=True)
-class _Unpacker:
-    """Decompressor of a long trace: it has read `start` bytes, and returned `number` bytes."""
-
-    packed: bytes
-    start: int = 0
-    number: int = 0
-    state: Any = field(default_factory=zlib.decompressobj)
-
-    def copy(self) -> "_Unpacker":
-        """Return a decompressor that continues from here."""
-        return replace(self, state=self.state.copy())
-
-    def read(self, size: int) -> bytearray:
-        """Return the next `size` bytes, or fewer if the data end before."""
-        unpacked = bytearray()
-        while (room := size - len(unpacked)) and not self.state.eof:
-            fed = self.state.unconsumed_tail
-            if not fed:
-                fed = self.packed[self.start : self.start + _FED]
-                self.start += len(fed)
-            try:
-                piece = self.state.decompress(fed, room)
-            except zlib.error as error:
-                raise DamagedFileError("unreadable", str(error)) from error
-            if not (fed or piece):
-                break
-            unpacked += piece
-        self.number += len(unpacked)
-        return unpacked
-
-    def finish(self) -> bytes:
-        """Return the bytes after the data; raise if the data do not end here."""
-        _check_end(bool(self.read(1)), self.state.eof, self.number - 1, "a trace")
-        return b"".join((self.state.unused_data, self.packed[self.start :]))
+    return data, unpacker.unused_data
 
 
 def decode_json(data: bytes | bytearray) -> Any:

@@ -189,18 +189,16 @@ def test_damage_is_reported_set_aside_and_counts_as_missing(store, caplog, name)
 
 @pytest.fixture
 def in_blocks(monkeypatch):
-    """Traces of more than a row are long, and are read seven rows at a time."""
-    monkeypatch.setattr(serialization, "_LONG", 8 * 12)
-    monkeypatch.setattr(serialization, "_BLOCK", 8 * 12 * 7)
-    monkeypatch.setattr(serialization, "_FED", 5)
+    """Traces of more than two rows are long, and are written and read in blocks of two."""
+    monkeypatch.setattr(serialization, "_BLOCK", 2)
 
 
 def test_a_long_trace_is_read_in_blocks(store, in_blocks):
-    store.put(KEY, made_run(rows=200), ENVIRONMENT)
+    store.put(KEY, made_run(rows=201), ENVIRONMENT)
     _, trace = serialization.decode_metadata(store.read("run", KEY))
     for _ in range(2):
-        assert [block.shape for block in trace.blocks] == [(12, 7)] * 28 + [(12, 4)]
-    assert store.get(KEY).run.rows == made_run(rows=200).rows
+        assert [block.shape for block in trace.blocks] == [(12, 2)] * 100 + [(12, 1)]
+    assert store.get(KEY).run.rows == made_run(rows=201).rows
     test_a_count_that_a_store_lacks_reads_0(store)
 
 
