@@ -17,7 +17,6 @@ from pfbench.base.files import check_writable
 from pfbench.base.status import Status
 from pfbench.cli import options, terminal
 from pfbench.cli.catalogue import report_spec_paths, resolve_spec_path
-from pfbench.cli.forecasts import ORIGINS, format_origins, show_sweep_forecast
 from pfbench.cli.formatting import format_duration, format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import StepProgress
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
 _SHOWN = 12
 """Maximum number of printed failed runs; the output of --json and --log has all of them."""
 
+ORIGINS = {"made": "executed", "stored": "cached", "cut": "truncated"}
+"""Origins of a run, with their names in JSON."""
+
 _DONE = {"made": "executed", "stored": "cached", "cut": "cut from longer stored runs"}
 
 
@@ -46,7 +48,7 @@ def run(
         "STATUS", "Re-run stored runs with this status: error, timeout.", "--again"
     ),
     dry_run: bool = flag(
-        "Show the planned runs with their memory and time; run nothing.", "--dry-run"
+        "Show which runs are planned, and which are stored; run nothing.", "--dry-run"
     ),
     as_json: bool = options.AS_JSON,
     log: Path | None = option("FILE", "Append a line for each run to this file."),
@@ -81,9 +83,37 @@ def run(
         lines = None if log is None else stack.enter_context(log.open("a", encoding="utf-8"))
         engine = stack.enter_context(closing(options.make_engine(jobs, scheduler)))
         if dry_run:
-            show_sweep_forecast(planned, store, engine, statuses, as_json=as_json)
+            _show_plan(planned, store, engine, statuses, as_json=as_json)
             return
         _run_sweep(planned, store, engine, lines, statuses, as_json=as_json, quiet=quiet)
+
+
+def _show_plan(
+    spec: "Spec", folder: Path, engine: "Engine", recomputed: tuple[str, ...], *, as_json: bool
+) -> None:
+    """Print the planned runs of a sweep, with those that are stored; nothing is executed."""
+    from pfbench.runs.execute import predict_origins
+
+    plans = [*spec.search_runs(), *spec.runs()]
+    origins = predict_origins(plans, folder, engine, recomputed)
+    counts = Counter(origins.values())
+    settings = Counter(
+        (plan.problem, plan.algorithm) for plan in origins if origins[plan] == "made"
+    )
+    rows = [
+        {"problem": problem, "algorithm": algorithm, "runs": number}
+        for (problem, algorithm), number in settings.items()
+    ]
+    tuned = sum(len(study.seeds) for study in spec.studies for _ in study.iterate_tuned_methods())
+    record = {
+        "name": spec.name,
+        "store": str(folder),
+        "planned": len(origins),
+        **{name: counts[origin] for origin, name in ORIGINS.items()},
+        "tuned_runs": tuned,
+        "settings": rows,
+    }
+    terminal.show_record(record, "planned runs", as_json=as_json)
 
 
 # --- running --------------------------------------------------------------------------------------
@@ -226,10 +256,11 @@ def _show_sweep(
     from pfbench.reporting.tables import MANY
 
     total, counts = origins.total(), sorted(statuses.items(), key=lambda item: (-item[1], item[0]))
+    done = [f"{origins[name]:,} {word}" for name, word in _DONE.items() if origins[name]]
     lines: list[Line] = [
         ("sweep", planned.name),
         ("store", str(folder)),
-        ("runs", f"{total:,}: {format_origins(origins, _DONE)}"),
+        ("runs", f"{total:,}: {', '.join(done)}"),
         ("status", ", ".join(f"{number:,} {status}" for status, number in counts)),
         ("took", format_duration(time.monotonic() - started)),
     ]

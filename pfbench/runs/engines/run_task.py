@@ -1,29 +1,25 @@
-"""Execution of one planned run in any process, and forecasts of its time and memory."""
+"""Execution of one planned run in any process."""
 
 import math
-import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
 
-from pfbench.base.counts import Budget, Counts
+from pfbench.base.counts import Counts
 from pfbench.base.errors import WorkerDied, format_error
 from pfbench.base.files import call_and_record_files
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
 from pfbench.oracles import Ledger
-from pfbench.points.atoms import max_atoms
 from pfbench.runs.engines.workers import TaskResult, send_numbers_to_parent
 from pfbench.runs.loop.drive import NO_MEMORY, drive
 from pfbench.runs.loop.isolated import as_json_parameters
-from pfbench.runs.loop.resolved_run import ResolvedRun
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.planning.plan import PlannedRun, resolve, resolve_with_problem_copy
+from pfbench.runs.planning.plan import PlannedRun, resolve_with_problem_copy
 from pfbench.runs.storage.content_keys import check_worker_source
 
 GRACE = 0.4
@@ -195,126 +191,3 @@ def limit_memory(max_growth_bytes: float | None) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-TRIALS = (1.0, 8.0, 64.0)
-"""Time limits of the trials in seconds; the next is tried after fewer than two iterations."""
-
-
-@dataclass(frozen=True, eq=False)
-class Forecast:
-    """Forecast of the iterations, the time and the memory of a run.
-
-    Attributes
-    ----------
-    trial
-        The short run on which the forecast is based.
-    iterations
-        Maximum number of iterations; None if only a target or the time limit ends the run.
-    seconds
-        Estimated time without measures and compilation; None if unknown.
-    bytes
-        Estimated peak memory of this process; None if the system does not report it.
-    """
-
-    trial: Run
-    iterations: int | None
-    seconds: float | None
-    bytes: int | None
-
-
-def forecast(
-    run: ResolvedRun, *, seed: int, budget: Budget | None, time_limit: float | None
-) -> Forecast:
-    """Return a forecast of a run's iterations, time and memory, from a short trial of the run."""
-    quiet = replace(run, measures={})
-    for length in TRIALS:
-        trial = drive(quiet, Ledger(budget), seed=seed, time_limit=length)
-        if trial.status != Status.TIMEOUT or trial.iterations > 1:
-            break
-    is_complete = trial.status != Status.TIMEOUT
-    iterations = trial.iterations if is_complete else _max_iterations(run, budget, trial)
-    seconds = trial.seconds if is_complete else _estimate_seconds(run.algorithm, iterations, trial)
-    if time_limit is not None and seconds is not None:
-        seconds = min(seconds, time_limit)
-    return Forecast(
-        trial, iterations, seconds, _estimate_peak_memory(run.problem.shape, iterations)
-    )
-
-
-def forecast_as_json(plan: PlannedRun) -> dict[str, Any]:
-    """Forecast a planned run from a short trial of it, and return the forecast as JSON data."""
-    resolved = resolve(plan)
-    if resolved.resolved_run_or_none is None:
-        return {"refused": resolved.refusal, "seconds": 0.0}
-    result = forecast(
-        resolved.resolved_run_or_none,
-        seed=plan.seed,
-        budget=plan.budget,
-        time_limit=plan.time_limit,
-    )
-    return {
-        "iterations": result.iterations,
-        "seconds": plan.time_limit if result.seconds is None else result.seconds,
-        "bytes": result.bytes,
-        "status": result.trial.status,
-        "stop_reason": result.trial.stop_reason,
-    }
-
-
-def _max_iterations(run: ResolvedRun, budget: Budget | None, trial: Run) -> int | None:
-    """Return the maximum number of iterations within schedule and budget; None if unlimited.
-
-    The trial run gives the counts per iteration.
-    """
-    limits: list[float] = []
-    if run.iteration_count is not None:
-        limits.append(run.iteration_count)
-    if budget is not None and trial.iterations:
-        # The last row, since the counts of the trial include those of an iteration cut short.
-        row = dict(zip(trial.columns, trial.rows[-1], strict=True))
-        limits += [
-            limit * row["iteration"] // row[name]
-            for name, limit in budget.limits.items()
-            if row[name]
-        ]
-    return int(min(limits)) if limits else None
-
-
-def _estimate_seconds(algorithm: Any, iterations: int | None, trial: Run) -> float | None:
-    """Return the estimated time of all iterations in seconds; None if their number is unknown.
-
-    The estimate takes into account that the first iteration of an epoch may take longer than
-    others.
-    """
-    if iterations is None:
-        return None
-    clock: list[float] = [row[trial.columns.index("seconds")] for row in trial.rows]
-    steps = [after - before for before, after in pairwise(clock)]
-    if not steps:
-        return trial.seconds * iterations
-    period: int = getattr(algorithm, "period", 1)
-    if len(steps) >= period:
-        some = steps[: len(steps) - len(steps) % period]
-        return iterations * sum(some) / len(some)
-    median = statistics.median(steps[1:]) if len(steps) > 1 else steps[0]
-    return iterations * (median + (steps[0] - median) / period)
-
-
-def _estimate_peak_memory(shape: Sequence[int], iterations: int | None) -> int | None:
-    """Return the estimated peak memory of this process; None if the system does not report it.
-
-    The estimate is the peak so far, plus the memory of the atoms (terms of rank one) that a matrix
-    iterate may have.
-    """
-    try:
-        import resource
-    except ModuleNotFoundError:
-        return None
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    if len(shape) == 1:
-        return peak
-    atoms = min(max_atoms((shape[0], shape[1])), iterations or sys.maxsize)
-    # The list of atoms doubles when it is full.
-    return peak + 2 * 8 * atoms * sum(shape)
