@@ -226,7 +226,7 @@ def compare_on_suite(
     spec = replace(spec, name=re.sub(r"[^A-Za-z0-9.-]+", "-", title).strip("-.")[:100], title=title)
     existing = suites.suite_labels(spec)
     if runs.shipped:
-        spec = suites.drop_methods_missing_any_trial(spec, labels, runs.find_existing)
+        spec = suites.drop_incomplete_methods(spec, labels, runs.find_existing)
     spec = resolve_tuning(
         spec,
         lambda spec, plans: runs.fetch(
@@ -234,8 +234,10 @@ def compare_on_suite(
         ),
     )
     if runs.shipped:
-        spec = suites.drop_methods_missing_any_run(spec, labels, runs.find_existing)
-    spec, own_plans = suites.move_to_front(spec, labels), suites.suite_runs(spec, labels)
+        spec = suites.drop_incomplete_methods(spec, labels, runs.find_existing)
+    ordered = tuple(sorted(spec.study.algorithms, key=lambda entry: entry.label not in labels))
+    spec = spec.map_studies(lambda study: replace(study, algorithms=ordered))
+    own_plans = suites.suite_runs(spec, labels)
     outcomes = runs.fetch(spec.name, spec.runs(), own_plans)
     own = [outcome for outcome in outcomes if outcome.plan in own_plans]
     refused = {o.plan for o in outcomes if o.entry.run.status == Status.REFUSED}
@@ -248,7 +250,7 @@ def compare_on_suite(
     left_out = [label for label in existing if label not in suites.suite_labels(spec)]
     rest = [label for label in spec.study.labels if label not in labels]
     unfit = [label for label in rest if suites.suite_runs(spec, [label]) <= refused]
-    spec = suites.restrict_untuned_to_labels(spec, {*spec.study.labels} - {*unfit})
+    spec = suites.drop_methods(spec, unfit)
     outcomes = [outcome for outcome in outcomes if outcome.plan in spec.targets]
     texts = [spec.introduction]
     texts += (

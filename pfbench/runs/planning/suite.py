@@ -63,61 +63,30 @@ def tuning_trial_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
     }
 
 
-def move_to_front(suite: Spec, labels: Collection[str]) -> Spec:
-    """Return a suite in which the methods with these labels come first."""
-    ordered = tuple(sorted(suite.study.algorithms, key=lambda entry: entry.label not in labels))
-    return suite.map_studies(lambda study: replace(study, algorithms=ordered))
-
-
-def drop_methods_missing_any_trial(
+def drop_incomplete_methods(
     suite: Spec, kept_labels: Collection[str], available: AvailableRuns
 ) -> Spec:
-    """Return a suite without the tuned methods for which a trial run is missing.
+    """Return a suite without the methods for which a run, or a trial run, is missing.
 
     Methods with labels in `kept_labels` stay.
     """
-    tune = suite.study.tune
-    if tune is None:
-        return suite
-    trials = {
-        method.tuned_label: tuning_trial_runs(suite, [method.tuned_label])
-        for method in tune.methods
+    plans = {
+        label: suite_runs(suite, [label]) | tuning_trial_runs(suite, [label])
+        for label in suite_labels(suite)
+        if label not in kept_labels
     }
-    complete = _labels_complete_or_kept(trials, kept_labels, available)
-    methods = tuple(method for method in tune.methods if method.tuned_label in complete)
-    left = replace(tune, methods=methods) if methods else None
-    return suite.map_studies(lambda study: replace(study, tune=left))
+    existing = {*available([plan for planned in plans.values() for plan in planned])}
+    incomplete = {label for label, planned in plans.items() if not planned <= existing}
+    return drop_methods(suite, incomplete)
 
 
-def drop_methods_missing_any_run(
-    suite: Spec, kept_labels: Collection[str], available: AvailableRuns
-) -> Spec:
-    """Return a suite without the methods for which a run is missing.
-
-    Methods with labels in `kept_labels` stay.
-    """
-    plans = {label: suite_runs(suite, [label]) for label in suite.study.labels}
-    return restrict_untuned_to_labels(
-        suite, _labels_complete_or_kept(plans, kept_labels, available)
-    )
-
-
-def _labels_complete_or_kept(
-    plans: Mapping[str, set[PlannedRun]], kept_labels: Collection[str], available: AvailableRuns
-) -> set[str]:
-    """Return the labels whose planned runs are all available, and those in `kept_labels`."""
-    needed = [plan for label in plans if label not in kept_labels for plan in plans[label]]
-    existing = {*available(needed)}
-    return {label for label in plans if label in kept_labels or plans[label] <= existing}
-
-
-def restrict_untuned_to_labels(suite: Spec, labels: Collection[str]) -> Spec:
-    """Return a suite that has only the algorithms with these labels, and all tuned methods.
-
-    `drop_methods_missing_any_trial` removes tuned methods, which are in the plan of the tuning.
-    """
-    selectors = tuple(entry for entry in suite.study.algorithms if entry.label in labels)
-    return suite.map_studies(lambda study: replace(study, algorithms=selectors))
+def drop_methods(suite: Spec, labels: Collection[str]) -> Spec:
+    """Return a suite without the methods with these labels."""
+    study, tune = suite.study, suite.study.tune
+    algorithms = tuple(entry for entry in study.algorithms if entry.label not in labels)
+    methods = [each for each in study.tuned_methods if each.tuned_label not in labels]
+    left = replace(tune, methods=tuple(methods)) if tune and methods else None
+    return replace(suite, studies=(replace(study, algorithms=algorithms, tune=left),))
 
 
 def add_candidate(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
