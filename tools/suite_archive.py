@@ -99,7 +99,7 @@ def write_archive(suite: str, path: Path, store: Store, jobs: int | None) -> int
         search = execution.tune(spec)
         outcomes = execution.run(search.name, search.runs())
         searches = execution.run(f"{spec.name}, search", search.search_runs())
-    tuned_for = {stop for study in search.studies if study.tune for stop in study.tune.targets}
+    tuned_for = {stop for study in search.studies if study.tune for stop in study.tuning_targets}
     rows = [(outcome, search.targets[outcome.plan], CURVE) for outcome in outcomes]
     rows += [(outcome, tuple(tuned_for), 0) for outcome in searches]
     write_suite_archive(path, rows, text=f"{__version__}, {datetime.now(UTC).date().isoformat()}")

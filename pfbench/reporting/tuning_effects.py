@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 from pfbench.reporting.tables import Cell, Table, TableRow
 from pfbench.reporting.wording import NOTES, join_items, name_within_sentence
-from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.spec_text import setting_title
 from pfbench.runs.planning.study import Study
-from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, choice_key
+from pfbench.runs.planning.tune import TunedMethod, TuningChoice, choice_key
 
 
 class _Search(NamedTuple):
@@ -43,9 +42,11 @@ def _list_finished_tunings(study: Study, labels: Collection[str] | None = None) 
     ]
 
 
-def _describe_targets(tune: TuningPlan) -> str:
+def _describe_targets(study: Study) -> str:
     """Return the targets for which methods are tuned, as a phrase."""
-    levels = [f"{name_within_sentence(stop.measure)} ≤ {stop.target:g}" for stop in tune.targets]
+    levels = [
+        f"{name_within_sentence(stop.measure)} ≤ {stop.target:g}" for stop in study.tuning_targets
+    ]
     return levels[0] if len(levels) == 1 else f"{join_items(levels)}, separately for each,"
 
 
@@ -67,7 +68,7 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
     tune, rows = study.tune, []
     for search in _list_finished_tunings(study, labels):
         choice = search.choice
-        for index, target in enumerate(tune.targets if tune else ()):
+        for index, target in enumerate(study.tuning_targets):
             best = choice.best_trial(index)
             calls = [trial.expected_calls[index] for trial in choice.trials]
             reached = [number for number in calls if math.isfinite(number)]
@@ -87,9 +88,7 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
     if tune is None or not rows:
         return None
     seeds = ", ".join(map(str, tune.seeds))
-    note = NOTES["tuning"].format(
-        trials=tune.trials, count=tune.count.upper(), targets=_describe_targets(tune), seeds=seeds
-    )
+    note = NOTES["tuning"].format(trials=tune.trials, targets=_describe_targets(study), seeds=seeds)
     first = ("problem", "method", "target", "chosen", "at an end", "trials", "of these reach it")
     head = (*first, "calls", "spread", "last", "cost")
     return Table(f"{study.title}: what tuning chose", note, head, rows)
@@ -97,7 +96,6 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
 
 def choices_as_json(study: Study, labels: Collection[str]) -> list[dict[str, Any]]:
     """Return the tuned parameters of some methods as JSON records."""
-    targets: tuple[Stop, ...] = study.tune.targets if study.tune else ()
     return [
         {
             "problem": search.problem,
@@ -111,7 +109,7 @@ def choices_as_json(study: Study, labels: Collection[str]) -> list[dict[str, Any
             "cost": search.total_calls,
         }
         for search in _list_finished_tunings(study, labels)
-        for index, target in enumerate(targets)
+        for index, target in enumerate(study.tuning_targets)
     ]
 
 

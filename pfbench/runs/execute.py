@@ -40,10 +40,10 @@ from pfbench.runs.engines.run_task import (
     run_from_result,
 )
 from pfbench.runs.engines.workers import Task, TaskResult
-from pfbench.runs.loop.run import UNINFORMATIVE, Run, calls_to_targets
+from pfbench.runs.loop.run import UNINFORMATIVE, Run, Stop, calls_to_targets
 from pfbench.runs.planning.plan import PlannedRun, best_known
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
-from pfbench.runs.planning.tune import TuningChoice, TuningPlan, TuningTrial
+from pfbench.runs.planning.tune import TuningChoice, TuningTrial
 from pfbench.runs.storage.entry_list import gc_disabled
 from pfbench.runs.storage.run_keys import (
     ContainingRunIndex,
@@ -349,24 +349,21 @@ def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
 def _set_choices(study: Study, choices: Sequence[TuningChoice]) -> Study:
     """Return a study with these choices of parameters as the results of its tuning.
 
-    If the study extends grids, a choice at an edge of its grid gets the next points beyond it.
+    A choice at an edge of its grid gets the next points beyond it.
     """
-    if study.tune and study.tune.extends_grid:
-        choices = [
-            replace(choice, points_beyond=tuple(choice.points_beyond_ends())) for choice in choices
-        ]
-    return replace(study, choices=tuple(choices))
+    extended = (
+        replace(choice, points_beyond=tuple(choice.points_beyond_ends())) for choice in choices
+    )
+    return replace(study, choices=tuple(extended))
 
 
 def _choose_parameters(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningChoice, ...]:
     """Return the best parameters in the trials for each tuned method, problem and setting."""
-    if study.tune is None:
-        return ()
     points_beyonds = {choice.key_without_target: choice.points_beyond for choice in study.choices}
     choices = []
     for problem, method, setting in study.iterate_tuned_methods():
         trials = tuple(
-            summarise_trial(study.tune, values, [runs[plan] for plan in plans])
+            summarise_trial(study.tuning_targets, values, [runs[plan] for plan in plans])
             for values, plans in study.iterate_trials(problem, method, setting)
         )
         choice = TuningChoice(problem.selector, method.selector, setting.values, trials)
@@ -385,16 +382,16 @@ def _add_tuned_algorithms(study: Study, choices: tuple[TuningChoice, ...]) -> St
 
 
 def summarise_trial(
-    tune: TuningPlan, values: Mapping[str, Any], runs: Sequence[Run]
+    targets: Sequence[Stop], values: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningTrial:
     """Summarise a grid point's runs by target: number of runs that reach it, calls, last value."""
-    complete = [run.counts.as_dict()[tune.count] for run in runs]
-    firsts = [calls_to_targets(tune.targets, run) for run in runs]
+    complete = [run.counts.sfo for run in runs]
+    firsts = [calls_to_targets(targets, run) for run in runs]
     hits, expected, last = [], [], []
-    for index, target in enumerate(tune.targets):
+    for index, target in enumerate(targets):
         calls = [first[index]["calls"] for first in firsts]
         spent = sum(
-            all_of_it if to_it is None else to_it[tune.count]
+            all_of_it if to_it is None else to_it["sfo"]
             for to_it, all_of_it in zip(calls, complete, strict=True)
         )
         hits.append(sum(to_it is not None for to_it in calls))

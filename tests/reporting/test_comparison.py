@@ -298,7 +298,7 @@ def test_what_was_chosen_has_a_table():
     """Of a study in which a and b stand as stated and tuned."""
     study = results(group("a", fast().runs), group("b", slow().runs)).study
     methods = tuple(TunedMethod(label, f"{label}[x={{x}}]", {"x": [1, 2]}) for label in "abc")
-    tune = TuningPlan(methods, 2, (100,), study.targets[-1:], "sfo")
+    tune = TuningPlan(methods, 2, (100,))
     trials = (
         TuningTrial({"x": 1}, (1,), (50.0,), (1.0,)),
         TuningTrial({"x": 2}, (0,), (math.inf,), (2.0,)),
@@ -306,7 +306,7 @@ def test_what_was_chosen_has_a_table():
     choices = tuple(TuningChoice("p", method.selector, {}, trials) for method in methods[:2])
     refused = (TuningTrial({"x": 1}, (0,), (math.inf,), (math.inf,)),)
     choices += (TuningChoice("p", methods[2].selector, {}, refused),)
-    study = replace(study, tune=tune, choices=choices)
+    study = replace(study, tune=tune, choices=choices, targets=study.targets[-1:])
     chosen = tuning_effects.choice_table(study)
     assert [row.cells[:5] for row in chosen.rows] == [["1", "x = 1", None, 2, 1]] * 2
     assert "at most 2 trials" in tuning_effects.choice_table(study).note

@@ -10,11 +10,11 @@ from made_runs import run
 from pfbench.runs.execute import PlanOutcome, execute, resolve_tuning, summarise_trial
 from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.spec import load_spec
-from pfbench.runs.planning.tune import TuningChoice, TuningPlan, value_beyond_end
+from pfbench.runs.planning.tune import TuningChoice, value_beyond_end
 from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
 
-TUNE = TuningPlan((), 3, (10, 11), (Stop("m", 1.0),), "sfo")
+TARGETS = (Stop("m", 1.0),)
 SPEC = """
 problems = { one = "p[k=1]", two = "p[k=2]" }
 algorithms = "a[x=7]"
@@ -108,7 +108,7 @@ def test_a_spec_without_tuning_stays_as_it_is(tmp_path):
 def test_expected_calls_charge_each_failed_run_its_own(parts):
     runs = [run([2.0, 0.5 if hit else 2.0], [0, calls]) for calls, hit in parts]
     hits = sum(hit for _, hit in parts)
-    found = summarise_trial(TUNE, {}, runs)
+    found = summarise_trial(TARGETS, {}, runs)
     assert found.hits == (hits,)
     total = sum(calls for calls, _ in parts)
     assert found.expected_calls == (total / hits if hits else math.inf,)
@@ -117,7 +117,7 @@ def test_expected_calls_charge_each_failed_run_its_own(parts):
 
 def test_where_nobody_reaches_the_target_the_last_value_decides():
     trials = [
-        summarise_trial(TUNE, {"x": k}, [run([9.0, last], status=status)])
+        summarise_trial(TARGETS, {"x": k}, [run([9.0, last], status=status)])
         for k, (last, status) in enumerate(
             [(3.0, "budget"), (2.0, "budget"), (2.0, "finished"), (1.5, "diverged")]
         )
@@ -126,8 +126,8 @@ def test_where_nobody_reaches_the_target_the_last_value_decides():
 
 
 def test_a_hit_goes_before_any_last_value():
-    missed = summarise_trial(TUNE, {"x": 0}, [run([9.0, 1.1], [0, 5])])
-    late = summarise_trial(TUNE, {"x": 1}, [run([9.0, 0.9], [0, 5000])])
+    missed = summarise_trial(TARGETS, {"x": 0}, [run([9.0, 1.1], [0, 5])])
+    late = summarise_trial(TARGETS, {"x": 1}, [run([9.0, 0.9], [0, 5000])])
     assert TuningChoice("p", "s", {}, (missed, late)).best_trial() is late
 
 

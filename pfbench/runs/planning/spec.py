@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import ErrorCollector, InputError
-from pfbench.base.names import check_names, unknown_name_error
+from pfbench.base.names import check_names
 from pfbench.runs.loop.run import Stop, list_recorded_measures, trace_name
 from pfbench.runs.planning import published, spec_fields
 from pfbench.runs.planning.name_resolution import unquote_selector
@@ -28,7 +28,7 @@ from pfbench.runs.planning.spec_text import (
     setting_title,
 )
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
-from pfbench.runs.planning.tune import StudySetting, TuningPlan
+from pfbench.runs.planning.tune import StudySetting
 
 PAGE: Mapping[str, Reader[Any]] = MappingProxyType(
     {
@@ -90,6 +90,7 @@ _ATTRIBUTES = {
     "forms": "forms",
     "unit": "units",
     "assumed": "assumed_settings",
+    "tune": "tune",
 }
 """Attribute of a study for each field that is taken as it is read."""
 
@@ -185,7 +186,7 @@ def _fill_study(
     with errors():
         _check_setting_values_are_used(location, study, fields)
     with errors():
-        study = _with_tuning(location, study, fields)
+        _check_tuning(f"{location}: tune", study)
     with errors():
         _check_variant_labels_and_units(location, study)
     orderings = []
@@ -208,7 +209,7 @@ def _check_settings_and_run_count(location: str, fields: Mapping[str, Any]) -> N
 
 
 def _with_fields(study: Study, fields: Mapping[str, Any]) -> Study:
-    """Return a study with its parsed fields, except for its tuning."""
+    """Return a study with its parsed fields."""
     targets: tuple[Stop, ...] = fields.get("targets", ())
     measures = [unquote_selector(entry.text) for entry in fields.get("measures", ())]
     measures = measures or ([targets[-1].measure] if targets else ["objective"])
@@ -228,44 +229,25 @@ def _with_fields(study: Study, fields: Mapping[str, Any]) -> Study:
     )
 
 
-def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Study:
-    """Return a study with the tuning that its fields describe, if any; raise if it is invalid."""
-    if "tune" not in fields:
-        return study
-    arguments = dict(fields["tune"])
-    location = f"{location}: tune"
+def _check_tuning(location: str, study: Study) -> None:
+    """Raise if the tuning of a study, if any, does not fit its settings, seeds or targets."""
+    tune = study.tune
+    if tune is None:
+        return
     for name in {name for setting in study.settings for name in setting.values}:
-        if any(name in method.grid for method in arguments["methods"]):
+        if any(name in method.grid for method in tune.methods):
             raise InputError(
                 f"{location}.methods: the name {name} is also used in a setting: rename one."
             )
-    both = sorted({*arguments["seeds"]} & {*study.seeds})
-    if both:
+    if both := {*tune.seeds} & {*study.seeds}:
         raise InputError(
-            f"{location}.seeds and the study both have the seed {both[0]}: give the tuning other "
+            f"{location}.seeds and the study both have the seed {min(both)}: give the tuning other "
             "seeds than the study."
         )
-    targets = (arguments["target"],) if "target" in arguments else study.targets
-    if not targets:
-        raise InputError(f"{location}.target is missing, and the study has no targets: give one.")
-    targets = tuple(replace(target, measure=trace_name(target.measure)) for target in targets)
-    existing = (*study.measures, *(target.measure for target in study.targets))
-    for target in targets:
-        if study.measures and target.measure not in existing:
-            kind = f"measure of {location}.target"
-            raise unknown_name_error(kind, target.measure, study.measures)
-    tune = TuningPlan(
-        arguments["methods"],
-        arguments["trials"],
-        tuple(arguments["seeds"]),
-        targets,
-        arguments.get("count", "sfo"),
-        arguments.get("beyond", True),
-    )
-    study = replace(study, tune=tune)
+    if not study.tuning_targets:
+        raise InputError(f"{location} needs a target: add targets to the study.")
     if len(set(study.all_labels)) < len(study.all_labels):
         raise InputError(f"{location}.methods: two methods have the same label: rename one.")
-    return study
 
 
 def _label_entries(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...]:
@@ -290,7 +272,7 @@ def _check_setting_values_are_used(location: str, study: Study, fields: Mapping[
     texts = [
         *(entry.text for name in NEEDED for entry in fields[name]),
         *(study.frequency, study.budget),
-        *(method.selector for method in fields.get("tune", {}).get("methods", ())),
+        *(method.selector for method in study.tuned_methods),
         *(text for unit in study.units for text in (unit.weights, *unit.exceptions.values())),
     ]
     used = set().union(*(placeholder_names(text, location=location) for text in texts))

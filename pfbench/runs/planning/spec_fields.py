@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from pfbench.base.checks import check_choice, check_file_name, check_integer, check_real
+from pfbench.base.checks import check_file_name, check_integer, check_real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import ErrorCollector, InputError
 from pfbench.base.names import check_names
-from pfbench.runs.loop.run import Stop
+from pfbench.runs.loop.run import Stop, trace_name
 from pfbench.runs.planning.name_resolution import unquote_selector
 from pfbench.runs.planning.plan import check_run_count
 from pfbench.runs.planning.spec_text import (
@@ -21,7 +21,7 @@ from pfbench.runs.planning.spec_text import (
     placeholder_names,
     setting_title,
 )
-from pfbench.runs.planning.tune import StudySetting, TunedMethod
+from pfbench.runs.planning.tune import StudySetting, TunedMethod, TuningPlan
 
 T = TypeVar("T")
 
@@ -237,8 +237,8 @@ def parse_price(field: str, value: Any) -> Mapping[str, float]:
     return {source: float(weight) for source, weight in value.items()}
 
 
-def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
-    """Return the arguments of a `TuningPlan` by name."""
+def parse_tuning(field: str, value: Any) -> TuningPlan:
+    """Return the plan of a tuning."""
     parse_table(field, value)
     errors = ErrorCollector()
     readers: dict[str, Reader[Any]] = {
@@ -246,8 +246,6 @@ def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
         "seeds": parse_seeds,
         "methods": _parse_tuned_methods,
         "target": _parse_target,
-        "count": partial(check_choice, allowed=COUNTED),
-        "beyond": _parse_flag,
     }
     required = ("trials", "seeds", "methods")
     tune = parse_fields(field, value, readers, errors, required, separator=".")
@@ -255,13 +253,9 @@ def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
     check_run_count(field, {"seeds": len(tune["seeds"])})
     for method in tune["methods"]:
         check_run_count(f"{field}.methods.{method.label}", {"points of its grid": method.size})
-    return tune
-
-
-def _parse_flag(field: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise InputError(f"{field} = {abbreviate(value)} must be true or false.")
-    return value
+    target = tune.get("target")
+    target = target and replace(target, measure=trace_name(target.measure))
+    return TuningPlan(tune["methods"], tune["trials"], tuple(tune["seeds"]), target)
 
 
 def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:

@@ -163,6 +163,11 @@ class Study:
         """Hardest target; None without targets."""
         return self.targets[-1] if self.targets else None
 
+    @property
+    def tuning_targets(self) -> tuple[Stop, ...]:
+        """Targets for which methods are tuned, hardest last: those of the study, or a single one."""
+        return (self.tune.target,) if self.tune and self.tune.target else self.targets
+
     def plans_by_target(
         self, problem: LabelledSelector, algorithm: LabelledSelector, setting: StudySetting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
@@ -183,8 +188,9 @@ class Study:
         plan = partial(self._plan_runs, problem, algorithm.selector, setting, self.seeds)
         if choice is None or self.tune is None:
             return dict.fromkeys(targets, plan({}, self.final_target))
+        tuned_for = self.tuning_targets
         best = {
-            target: choice.best_trial(self.tune.target_index(target or self.final_target))
+            target: choice.best_trial(tuned_for.index(target) if target in tuned_for else -1)
             for target in targets
         }
         hardest = {id(trial): target for target, trial in best.items()}
@@ -250,7 +256,7 @@ class Study:
             *method.grid_points(self.tune.trials),
             *(choice.points_beyond if choice else ()),
         ]:
-            seeds, stop = self.tune.seeds, self.tune.targets[-1]
+            seeds, stop = self.tune.seeds, self.tuning_targets[-1]
             yield point, self._plan_runs(problem, method.selector, setting, seeds, point, stop)
 
     def iterate_tuned_methods(self) -> Iterator[tuple[LabelledSelector, TunedMethod, StudySetting]]:

@@ -1,9 +1,10 @@
 """Tuning of methods on grids of parameters, with the same number of trials for each method.
 
-Parameters are chosen separately for each target at which a method is judged. All choices use the
-same trials, because the trace of a trial shows when it reached each target. If a choice lies at the
-edge of a grid, the grid is extended once, by the same rule for every method. A choice that still
-lies at an edge is named in the results.
+Parameters are chosen separately for each target at which a method is judged: those with the
+smallest ERT in component gradients. All choices use the same trials, because the trace of a trial
+shows when it reached each target. If a choice lies at the edge of a grid, the grid is extended
+once, by the same rule for every method. A choice that still lies at an edge is named in the
+results.
 """
 
 import math
@@ -92,29 +93,14 @@ class TuningPlan:
         Number of points that each method tries.
     seeds
         The seeds of the search, disjoint from those of the study.
-    targets
-        Targets of the tuning, hardest last; for each, the trial with the smallest ERT is chosen.
-    count
-        Kind of calls that the ERT counts.
-    extends_grid
-        Whether a grid is extended beyond an edge at which a choice lies.
+    target
+        The only target to tune for; None for each target of the study.
     """
 
     methods: tuple[TunedMethod, ...]
     trials: int
     seeds: tuple[int, ...]
-    targets: tuple[Stop, ...]
-    count: str
-    extends_grid: bool = True
-
-    def target_index(self, target: Stop | None) -> int:
-        """Return the index of the tuning target that equals `target`, or else of the hardest one.
-
-        It is the index of the target itself, or of the hardest target if the method was not tuned
-        for this one.
-        """
-        stops = self.targets
-        return stops.index(target) if target in stops else len(stops) - 1
+    target: Stop | None = None
 
 
 @dataclass(frozen=True)
