@@ -165,7 +165,7 @@ class Study:
 
     @property
     def tuning_targets(self) -> tuple[Stop, ...]:
-        """Targets for which methods are tuned, hardest last: those of the study, or a single one."""
+        """Targets for which methods are tuned, hardest last: the study's, or a single one."""
         return (self.tune.target,) if self.tune and self.tune.target else self.targets
 
     def plans_by_target(
