@@ -15,7 +15,7 @@ from pfbench.base.status import Status
 from pfbench.runs.engines.engine import use_single_thread
 from pfbench.runs.engines.run_task import execute_plan, limit_memory
 from pfbench.runs.loop.run import Run
-from pfbench.runs.planning.plan import PlannedRun, list_user_code_names, problem_data_digest
+from pfbench.runs.planning.plan import PlannedRun, build_or_reuse, list_user_code_names
 from pfbench.runs.storage.maintenance import difference, trace_difference
 from pfbench.runs.storage.serialization import StoredRun, make_run, run_fields
 
@@ -41,7 +41,7 @@ def run_plans(plans: Sequence[PlannedRun], folder: str = "") -> list[Any]:
     with limit_memory(MOST_MEMORY), use_single_thread():
         for plan in plans:
             run = execute_plan(plan, None, folder)
-            digest = problem_data_digest(plan.problem)
+            digest = build_or_reuse(plan.problem).digest
             results.append([run_fields(run), [*run.columns], [*run.rows], digest])
     return results
 

@@ -41,7 +41,7 @@ from pfbench.runs.engines.run_task import (
 )
 from pfbench.runs.engines.workers import Task, TaskResult
 from pfbench.runs.loop.run import UNINFORMATIVE, Run, Stop, calls_to_targets
-from pfbench.runs.planning.plan import PlannedRun, best_known
+from pfbench.runs.planning.plan import PlannedRun, build_or_reuse
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import TuningChoice, TuningTrial
 from pfbench.runs.storage.entry_list import gc_disabled
@@ -157,7 +157,7 @@ def iterate_plan_outcomes(
         on_missing([of_key[0] for of_key in missing.values()])
     lengths = ContainingRunIndex(store, [keys[of_key[0]] for of_key in missing.values()])
     # Of each problem once: runs end in any order, and one problem is kept at a time.
-    least_known = cache(use_single_thread()(best_known))
+    least_known = cache(use_single_thread()(lambda text: build_or_reuse(text).best_known))
     # Round by round: a run that another, longer one will contain waits for it.
     waiting = [plans[0] for plans in missing.values()]
     batch: WriteBatch[PlanOutcome] = WriteBatch(store)

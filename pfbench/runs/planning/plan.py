@@ -1,8 +1,7 @@
 """Planned runs, defined by selectors, names and limits, and their cached resolution."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
@@ -162,27 +161,18 @@ def _join_values(values: Sequence[str]) -> str:
     return " or ".join(values)
 
 
-def check_run_count(location: str, factors: Mapping[str, int]) -> None:
-    """Raise if the number of runs, a product of factors, exceeds `MOST_RUNS`.
-
-    Parameters
-    ----------
-    location
-        Location in the spec, for the message.
-    factors
-        Sizes of the factors of the product, by their names in the plural.
+def check_run_count(location: str, number: int) -> None:
+    """Raise if a number of runs exceeds `MOST_RUNS`; the location is that in the spec.
 
     Raises
     ------
     InputError
         If there are more than `MOST_RUNS`.
     """
-    number = math.prod(factors.values())
     if number > MOST_RUNS:
-        product = " x ".join(f"{many:,} {name}" for name, many in factors.items())
         raise InputError(
-            f"{location} plans {number:,} runs ({product}), more than the {MOST_RUNS:,} allowed: "
-            "split it into several specs."
+            f"{location} plans {number:,} runs, more than the {MOST_RUNS:,} allowed: split it into "
+            "several specs."
         )
 
 
@@ -278,25 +268,11 @@ def resolve(plan: PlannedRun) -> ResolvedPlan:
     # Neither changes what the names stand for.
     common = replace(plan, seed=0, every=1)
     if common not in plans:
-        if plan.user_code_name:
-            with record_opened_files() as files:
-                result = _resolve(common, on)
-            plans[common] = replace(result, files={**on.files, **files})
-        else:
-            plans[common] = _resolve(common, on)
+        nothing: AbstractContextManager[dict[str, str]] = nullcontext({})
+        with record_opened_files() if plan.user_code_name else nothing as files:
+            result = _resolve(common, on)
+        plans[common] = replace(result, files={**on.files, **files})
     return plans[common]
-
-
-def best_known(problem: str) -> tuple[float, str] | None:
-    """Return the best known objective value of a problem and its source; None if unknown."""
-    on, _ = _build_or_reuse(problem)
-    return on.best_known
-
-
-def problem_data_digest(problem: str) -> str:
-    """Return the hash of the data of the problem that a text selects."""
-    on, _ = _build_or_reuse(problem)
-    return on.digest
 
 
 def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[list[PlannedRun], ResolvedPlan]]:
@@ -316,7 +292,7 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[list[PlannedRun]
     ordered = sorted(dict.fromkeys(plans), key=lambda plan: plan.problem)
     for problem, of_problem in groupby(ordered, key=lambda plan: plan.problem):
         with noting():
-            _build_or_reuse(problem)
+            build_or_reuse(problem)
             for _, equal in groupby(of_problem, key=_without_seed):
                 equal_plans = [*equal]
                 with noting():
@@ -334,33 +310,32 @@ def resolve_with_problem_copy(plan: PlannedRun, code_folder: str = "") -> Resolv
     this folder.
     """
     if code_folder:
-        return _resolve(plan, _build_or_reuse(plan.problem)[0], code_folder)
+        return _resolve(plan, build_or_reuse(plan.problem), code_folder)
     stop = () if plan.stop is None else (plan.stop.measure,)
     if not list_user_code_names((plan.problem, *plan.measures, *stop)):
         return resolve(plan)
     try:
-        on, _ = _build_or_reuse(plan.problem)
-        problem = deepcopy(on.problem)
+        problem = deepcopy(build_or_reuse(plan.problem).problem)
     except Exception:  # of any kind, from a user's object that cannot be copied
         problem = select_problem(plan.problem)
     return _resolve(plan, BuiltProblem(problem))
 
 
-def _build_or_reuse(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
-    """Return a selector's problem and the runs resolved on it, cached if still valid.
+def build_or_reuse(text: str) -> BuiltProblem:
+    """Return the problem of a selector; it is rebuilt if a file that it read has changed."""
+    return _build_or_reuse(text)[0]
 
-    The problem is rebuilt if a file that it read has changed.
-    """
-    newly_built = _build_problem_cached(text)
-    if find_changed_existing_file(newly_built[0].files):
+
+def _build_or_reuse(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
+    """Return the problem of a selector, and the runs resolved on it; see `build_or_reuse`."""
+    if find_changed_existing_file(_build_problem_cached(text)[0].files):
         _build_problem_cached.cache_clear()
-        newly_built = _build_problem_cached(text)
-    return newly_built
+    return _build_problem_cached(text)
 
 
 @lru_cache(maxsize=1)
 def _build_problem_cached(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
-    """Return the problem of a selector; only the last problem is cached.
+    """Return the problem of a selector, and a dict; only the last problem is cached.
 
     A problem may take gigabytes, and runs are handled problem by problem.
     """
@@ -396,7 +371,7 @@ def _resolve(plan: PlannedRun, built_problem: BuiltProblem, folder: str = "") ->
 @lru_cache(maxsize=1)
 def _isolate(algorithm: str, problem: str, folder: str) -> RemoteMethod:
     """Return the algorithm of a selector, built in its own process; the last result is cached."""
-    on = _build_or_reuse(problem)[0].problem
+    on = build_or_reuse(problem).problem
     return RemoteMethod(
         build_algorithm_and_schedule, algorithm, on.constants(on.start()), folder=folder
     )

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from math import prod
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -140,7 +141,7 @@ def load_spec(path: Path, text: str | None = None) -> Spec:
     errors.raise_collected()
     complete = [study for study in studies if study]
     many = sum(_count_runs(study) for study in complete)
-    check_run_count(location, {"runs of all studies": many})
+    check_run_count(location, many)
     name = page.get("name", path.stem)
     spec = Spec(
         name,
@@ -202,10 +203,12 @@ def _check_settings_and_run_count(location: str, fields: Mapping[str, Any]) -> N
     grid, rows = fields.get("grid", {}), fields.get("setting", ())
     if grid and rows:
         raise InputError(f"{location}: grid and setting are mutually exclusive: remove one.")
-    factors = {f"values of {name}": len(values) for name, values in grid.items()}
-    factors |= {"settings": len(rows)} if rows else {}
-    factors |= {name: len(fields[name]) for name in (*NEEDED, "seeds") if name in fields}
-    check_run_count(location, factors)
+    factors = [
+        *grid.values(),
+        rows or [None],
+        *(fields.get(name, [0]) for name in (*NEEDED, "seeds")),
+    ]
+    check_run_count(location, prod(map(len, factors)))
 
 
 def _with_fields(study: Study, fields: Mapping[str, Any]) -> Study:

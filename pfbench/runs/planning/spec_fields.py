@@ -250,9 +250,9 @@ def parse_tuning(field: str, value: Any) -> TuningPlan:
     required = ("trials", "seeds", "methods")
     tune = parse_fields(field, value, readers, errors, required, separator=".")
     errors.raise_collected()
-    check_run_count(field, {"seeds": len(tune["seeds"])})
+    check_run_count(f"{field}.seeds", len(tune["seeds"]))
     for method in tune["methods"]:
-        check_run_count(f"{field}.methods.{method.label}", {"points of its grid": method.size})
+        check_run_count(f"{field}.methods.{method.label}", method.size)
     target = tune.get("target")
     target = target and replace(target, measure=trace_name(target.measure))
     return TuningPlan(tune["methods"], tune["trials"], tuple(tune["seeds"]), target)
