@@ -8,6 +8,7 @@ import logging
 import multiprocessing
 import os
 import queue
+import re
 import socket
 import threading
 from asyncio import CancelledError
@@ -46,21 +47,15 @@ _MAKING = "pfbench.runs.engines.run_task"
 """Module from which a task reaches the objects that workers must have in common."""
 
 
-def _check_reachable(address: str, dask: Any) -> None:
+def _check_reachable(address: str) -> None:
     """Raise at once if no scheduler listens at an address; Dask itself would retry for long."""
-    scheme, _, location = address.partition("://")
-    host, _, port = location.rpartition(":")
-    if scheme not in ("tcp", "tls") or not host or not port.isdecimal() or int(port) > 65535:
+    match = re.fullmatch(r"(?:tcp|tls)://\[?([^/]+?)\]?:(\d{1,5})", address)
+    if match is None or int(match[2]) > 65535:
         raise InputError(
             f"--scheduler {address!r} is not an address: write tcp://HOST:8786 or tls://HOST:8786."
         )
-    if scheme == "tls" and not dask.Security().tls_ca_file:
-        raise InputError(
-            f"--scheduler {address} needs certificates: state them in Dask's configuration, "
-            "as docs/clusters.md shows (DASK_DISTRIBUTED__COMM__TLS__CA_FILE and so on)."
-        )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH).close()
+        socket.create_connection((match[1], int(match[2])), timeout=REACH).close()
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"no Dask scheduler answers at {address} ({reason}): start one.") from None
@@ -88,9 +83,9 @@ class DaskEngine:
             raise InputError(
                 '--scheduler needs Dask: pip install "pfbench[cluster]" here and on the workers.'
             ) from error
-        _check_reachable(address, dask)
+        _check_reachable(address)
         self._address = address
-        self._worker_count: tuple[Mapping[str, str], str] | None = None
+        self._expected: tuple[Mapping[str, str], str] | None = None
         try:
             self._client: Any = dask.Client(address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
@@ -113,56 +108,39 @@ class DaskEngine:
         log.disabled = False
 
     def environment(self) -> Mapping[str, str]:
-        """Return the library versions and machine properties that all workers share.
+        """Return the library versions and machine properties of a worker.
+
+        Workers that differ from this one execute no task, since equal runs could have different
+        bits there.
 
         Raises
         ------
         InputError
-            If the environments differ, so that equal runs could have different bits; or if a worker
-            does not answer.
+            If no worker answers, or its pfbench differs from that of this machine.
         WorkerDied
-            If the workers answered before, and one does not answer now.
+            If workers answered before, and none answers now.
         """
-        own = source_digest(frozenset({_MAKING}))
-        workers = self._query_workers()
-        first, (values, _) = next(iter(workers.items()))
-        for address, (rest, source) in workers.items():
-            if source != own:
-                raise InputError(
-                    f"the Dask worker {address} has another version of pfbench than this machine: "
-                    "install the same version on both."
-                )
-            for name in sorted(values.keys() | rest.keys()):
-                if values.get(name) != rest.get(name):
-                    raise InputError(
-                        f"the Dask workers differ: {name} is {values.get(name)!r} on {first}, "
-                        f"{rest.get(name)!r} on {address}; use workers with equal environments."
-                    )
-        self._worker_count = values, own
-        return values
-
-    def _query_workers(self) -> dict[str, tuple[dict[str, str], str]]:
-        """Return a dict from the address of each worker to its environment and source digest."""
-        kind = InputError if self._worker_count is None else WorkerDied
-        if not (workers := self._thread_counts()):
+        kind = InputError if self._expected is None else WorkerDied
+        if not self._thread_counts():
             raise kind(
                 f"the Dask scheduler at {self._address} does not answer or has no workers: start "
                 "the scheduler or its workers, and repeat the command."
             )
         try:
-            futures = {
-                address: self._client.submit(
-                    _query_process_environment, workers=[address], pure=False
-                )
-                for address in workers
-            }
-            return {address: future.result(timeout=ANSWER) for address, future in futures.items()}
+            future = self._client.submit(_query_process_environment, pure=False)
+            self._expected = values, source = future.result(timeout=ANSWER)
         except (Exception, CancelledError) as error:  # Dask's errors have no type in common
             raise kind(
                 f"the workers of the Dask scheduler at {self._address} did not report their "
                 f"environment ({_describe_error(error)}): check that all are idle and have "
                 "pfbench, and repeat the command."
             ) from error
+        if source != source_digest(frozenset({_MAKING})):
+            raise InputError(
+                f"the Dask workers at {self._address} have another version of pfbench than this "
+                "machine: install the same version on both."
+            )
+        return dict(values)
 
     def _thread_counts(self) -> Mapping[str, int]:
         """Return each worker's number of threads, by address; {} if no scheduler answers."""
@@ -184,7 +162,7 @@ class DaskEngine:
         done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         caller = uuid4().hex
         futures = self._client.map(
-            partial(_do_in_worker, expected=self._worker_count, folder=os.getcwd()),
+            partial(_do_in_worker, expected=self._expected, folder=os.getcwd()),
             range(len(tasks)),
             tasks,
             pure=False,
@@ -228,10 +206,8 @@ def _read_future(index: int, future: Any) -> TaskResult:
         result: TaskResult = future.result(timeout=_FETCH)
     # A scheduler may be lost just now, and Dask's errors have no type in common.
     except (Exception, CancelledError) as error:
-        dasks = type(error).__module__.startswith("distributed")
-        lost = dasks or isinstance(error, (CancelledError, OSError))
-        subject = "or its result was lost" if lost else "failed"
-        return _make_lost_result(index, f"its Dask worker {subject} ({_describe_error(error)})")
+        reason = f"its Dask worker failed, or its result was lost ({_describe_error(error)})"
+        return _make_lost_result(index, reason)
     return replace(result, index=index)
 
 

@@ -55,11 +55,6 @@ def test_what_is_no_address_is_refused_at_once(address):
         cluster.DaskEngine(address)
 
 
-def test_tls_without_certificates_says_what_is_lacking():
-    with pytest.raises(InputError, match="needs certificates"):
-        cluster.DaskEngine("tls://127.0.0.1:9")
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")
@@ -154,7 +149,7 @@ def test_a_run_whose_dask_worker_is_lost_is_made_by_another(engine, tmp_path):
 
 def test_a_worker_that_differs_makes_nothing(engine):
     found = dict(engine.environment())
-    engine._worker_count = found | {"numpy": "0.1"}, engine._worker_count[1]
+    engine._expected = found | {"numpy": "0.1"}, engine._expected[1]
     (one,) = made(engine, [PLAN])
     assert one.run.status == "killed"
     assert "differ from other workers'" in one.run.stop_reason
