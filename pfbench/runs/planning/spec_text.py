@@ -10,6 +10,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 from pfbench.base.errors import InputError
@@ -127,8 +128,6 @@ def _iterate_values(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
 LONGEST = 10_000
 """Maximum number of characters of a text after its names are replaced."""
 
-_PIECE = re.compile(r"\{\{|\}\}|\{([^\W\d]\w*)\}|[{}]")
-
 
 def placeholder_names(template: str, *, location: str) -> set[str]:
     """Return the names that a template has in braces.
@@ -176,20 +175,18 @@ def fill_template(
 
 def _split_at_placeholders(template: str, location: str) -> Iterator[tuple[str, str]]:
     """Yield a template's parts: (name, "") for a name in braces, ("", text) for other text."""
-    end = 0
-    for match in _PIECE.finditer(template):
-        yield "", template[end : match.start()]
-        end = match.end()
-        if match[1]:
-            yield match[1], ""
-        elif len(match[0]) == 2:
-            yield "", match[0][0]
-        else:
-            raise InputError(
-                f"{location}: {abbreviate(template)} has wrong braces (at character "
-                f"{match.start() + 1}): write a placeholder as {{name}}, and a literal brace twice."
-            )
-    yield "", template[end:]
+    try:
+        for text, name, form, conversion in Formatter().parse(template):
+            yield "", text
+            if name is not None:
+                if form or conversion or not name.isidentifier():
+                    raise ValueError(f"{{{name}}} is not a name")
+                yield name, ""
+    except ValueError as error:
+        raise InputError(
+            f"{location}: {abbreviate(template)} has wrong braces ({error}): write a placeholder "
+            "as {name}, and a literal brace twice."
+        ) from None
 
 
 def make_labels(selectors: Sequence[str]) -> list[str]:

@@ -50,15 +50,10 @@ _NETWORK = frozenset(
 _LOG_FILES = ("-wal", "-journal")
 _SHARED, _EXCLUSIVE = "mode=rwc", "mode=rwc exclusive"
 _DAMAGED = frozenset({"SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_SCHEMA", ""})
-_FORBIDDEN = frozenset({"SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH"})
 
 
 class DamagedStoreError(StorageError):
     """Error for a store file that is damaged, or not a store of pfbench."""
-
-
-class ReadOnlyError(StorageError):
-    """Error for a store that cannot be written."""
 
 
 def open_database(path: Path) -> sqlite3.Connection:
@@ -255,12 +250,8 @@ def _check_regular(path: Path) -> None:
         name = f"{path}{suffix}"
         try:
             mode = os.lstat(name).st_mode
-        except FileNotFoundError:
+        except OSError:  # it is missing, or SQLite cannot open it either
             continue
-        except OSError as error:
-            raise StorageError(
-                f"{name} cannot be read ({error.strerror}): fix its permissions, or the disk."
-            ) from error
         # Without a shared memory SQLite has another journal.
         if not stat.S_ISREG(mode) and not (suffix == "-shm" and stat.S_ISDIR(mode)):
             raise DamagedStoreError(
@@ -309,12 +300,10 @@ def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> Storag
     if _name(error) in _DAMAGED:
         return damage_error(path, str(error))
     subject = f"{subject} could not be stored in" if subject else "entries could not be read from"
-    text = f"{subject} {path.parent} ({error}): "
-    if _name(error) in _FORBIDDEN:
-        return ReadOnlyError(f"{text}fix its permissions, or choose another store with --store.")
     return StorageError(
-        f"{text}free some space, and repeat the command when no other process writes, or choose "
-        "another store with --store; entries stored before are safe."
+        f"{subject} {path.parent} ({error}): free some space, and repeat the command when no other "
+        "process writes, or fix its permissions, or choose another store with --store; entries "
+        "stored before are safe."
     )
 
 

@@ -24,7 +24,6 @@ from pfbench.runs.storage.damage import KEY, DamagedFileError
 from pfbench.runs.storage.database import (
     NAME,
     OpenDatabase,
-    ReadOnlyError,
     find_structural_error,
     transaction,
     translate_errors,
@@ -99,13 +98,12 @@ class Store:
             )
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _ = self._database
-        except (OSError, ReadOnlyError) as error:
-            reason = getattr(error, "strerror", "read-only")
+        except OSError as error:
             raise StorageError(
-                f"the store {folder} cannot be created ({reason}): choose another with --store, or "
-                "fix its permissions."
+                f"the store {folder} cannot be created ({error.strerror}): choose another with "
+                "--store, or fix its permissions."
             ) from error
+        _ = self._database
 
     def __getstate__(self) -> dict[str, Any]:
         return {"folder": self.folder}
