@@ -335,14 +335,6 @@ def slow(problem, state):
     return 0.0
 
 
-def one_parameter(state):
-    return 0.0
-
-
-def three_parameters(problem, state, best):
-    return 0.0
-
-
 def norm(problem, state):
     return 0.0
 

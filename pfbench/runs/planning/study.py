@@ -15,13 +15,12 @@ from typing import Any
 
 from pfbench.base.checks import check_integer
 from pfbench.base.counts import Budget
-from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.name_resolution import unquote_selector
 from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
 from pfbench.runs.planning.published import CostUnit, PublishedOrdering, parse_unit_costs
-from pfbench.runs.planning.spec_text import abbreviate, fill_template
+from pfbench.runs.planning.spec_text import fill_template
 from pfbench.runs.planning.tune import (
     StudySetting,
     TunedMethod,
@@ -224,7 +223,7 @@ class Study:
                     (name, str(value)) for name, value in {**values, "seed": seed}.items()
                 )
                 texts = _fill_templates(templates, pairs, location, giver)
-                on, method = (unquote_selector(canonical_selector(text)) for text in texts[:2])
+                on, method = map(canonical_selector, texts[:2])
                 rest = (
                     self.recorded_measures,
                     recording_interval_as_int(location, texts[2]),
@@ -360,7 +359,7 @@ def canonical_selector(selector: str) -> str:
     InputError
         If the selector cannot be read.
     """
-    return str(Selector.parse(selector))
+    return unquote_selector(str(Selector.parse(selector)))
 
 
 def recording_interval_as_int(location: str, every: str) -> int:
@@ -371,8 +370,5 @@ def recording_interval_as_int(location: str, every: str) -> int:
     InputError
         If the text is not an integer of at least 1.
     """
-    if not re.fullmatch(r"[0-9]{1,18}", every):
-        raise InputError(
-            f"{location}: every = {abbreviate(every)} must be a whole number of iterations."
-        )
-    return check_integer(f"{location}: every", int(every), minimum=1)
+    number = int(every) if re.fullmatch(r"[0-9]{1,18}", every) else every
+    return check_integer(f"{location}: every", number, minimum=1)

@@ -317,7 +317,7 @@ WRONG = {
         ('"fw_gap=0.1"', '"value=0.1"', "must all have the same measure", False),
         ("sfo={calls}", "sfo=-{calls}", "budget sfo=-100.0 must be at least 0", False),
         ("sfo={calls}", "sgo={calls}", "did you mean", False),
-        ('every = "{batch}"', 'every = "{batch}.5"', "every = '5.5' must be a whole", False),
+        ('every = "{batch}"', 'every = "{batch}.5"', "every='5.5' must be an integer", False),
         ('every = "{batch}"', "every = 0", "every=0 must be at least 1", True),
         ("time_limit = 2.5", "time_limit = 0", "time_limit=0 must be greater than 0", True),
         ("memory_limit = 0.5", 'memory_limit = "1"', "memory_limit='1' must be a number", True),
