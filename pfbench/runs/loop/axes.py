@@ -1,7 +1,6 @@
 """Axes of figures: labels of the columns of a trace, and plots of several runs."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,31 +13,27 @@ from pfbench.base.names import brief_repr, unknown_name_error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-AXES: Mapping[str, str] = MappingProxyType(
-    {
-        **{kind.value: kind.label for kind in (OracleKind.SFO, OracleKind.LO)},  # the usual ones
-        **{kind.value: kind.label for kind in (OracleKind.SSO, OracleKind.HVP, OracleKind.PO)},
-        **{kind.value: kind.label for kind in OracleKind},
-        "seconds": "seconds",
-    }
-)
+AXES: Mapping[str, str] = {
+    **{kind.value: kind.label for kind in (OracleKind.SFO, OracleKind.LO)},  # the usual ones
+    **{kind.value: kind.label for kind in (OracleKind.SSO, OracleKind.HVP, OracleKind.PO)},
+    **{kind.value: kind.label for kind in OracleKind},
+    "seconds": "seconds",
+}
 """Label of each possible x-axis, by trace column."""
 
-MEASURES: Mapping[str, str] = MappingProxyType(
-    {
-        "objective": "Objective Ψ(x)",
-        "value": "Function value f(x)",
-        "suboptimality": "Suboptimality Ψ(x) − least known",
-        "fw_gap": "Frank-Wolfe gap V(x)",
-        "gradient_mapping_sq": "Squared gradient mapping |G(x)|²",
-        "estimator_error": "Estimator error |g − ∇f(x)|",
-        "dual_norm": "Dual norm of the gradient |∇f(x)|∗",
-        "lmo_products": "Products of matrices in a linear minimisation",
-        "coin": "Coin (1: heads, a full gradient)",
-        "rmse_truth": "RMSE to the underlying matrix",
-        "rmse_heldout": "RMSE on held-out entries",
-    }
-)
+MEASURES: Mapping[str, str] = {
+    "objective": "Objective Ψ(x)",
+    "value": "Function value f(x)",
+    "suboptimality": "Suboptimality Ψ(x) − least known",
+    "fw_gap": "Frank-Wolfe gap V(x)",
+    "gradient_mapping_sq": "Squared gradient mapping |G(x)|²",
+    "estimator_error": "Estimator error |g − ∇f(x)|",
+    "dual_norm": "Dual norm of the gradient |∇f(x)|∗",
+    "lmo_products": "Products of matrices in a linear minimisation",
+    "coin": "Coin (1: heads, a full gradient)",
+    "rmse_truth": "RMSE to the underlying matrix",
+    "rmse_heldout": "RMSE on held-out entries",
+}
 """Label of each possible y-axis; other measures are labelled by their name."""
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,15 +28,13 @@ from pfbench.points import infer_format, is_finite, keep
 from pfbench.problems.moments import KINDS
 from pfbench.runs.loop.run import TRACE_COLUMNS, Stop
 
-PROBLEM_ORACLES: Mapping[str, str] = MappingProxyType(
-    {
-        "smooth": "is for problems without set and penalty",
-        "set": "is for problems with a feasible set",
-        "polytope": "is for problems over a polytope",
-        "norm": "is for problems with a norm in place of a set",
-        **{f"norm {kind}": f"is for the norm {kind}" for kind in KINDS},
-    }
-)
+PROBLEM_ORACLES: Mapping[str, str] = {
+    "smooth": "is for problems without set and penalty",
+    "set": "is for problems with a feasible set",
+    "polytope": "is for problems over a polytope",
+    "norm": "is for problems with a norm in place of a set",
+    **{f"norm {kind}": f"is for the norm {kind}" for kind in KINDS},
+}
 """Kinds of problems that an algorithm may require, with words for the message of a refusal."""
 
 

@@ -1,7 +1,7 @@
 """Result of one run, and the targets at which a run stops."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -204,7 +204,7 @@ def list_measures(columns: Collection[str]) -> list[str]:
 
 
 def plot(
-    runs: "Run | Iterable[Run]",
+    runs: "Run | Sequence[Run]",
     measure: str | None = None,
     against: str = "sfo",
     ax: "Axes | None" = None,
@@ -232,22 +232,14 @@ def plot(
     InputError
         If a name is unknown, nothing was recorded, or matplotlib is not installed.
     """
-    try:
-        listed = [runs] if isinstance(runs, Run) else list(runs)
-    except TypeError:
-        listed = []
+    listed = [*runs] if isinstance(runs, list | tuple) else [runs]
     if not listed or not all(isinstance(run, Run) for run in listed):
         raise InputError(f"runs={brief_repr(runs)} must be a run or a list of runs from pf.solve.")
-    common = [
-        name
-        for name in list_measures(listed[0].columns)
-        if all(name in list_measures(run.columns) for run in listed)
-    ]
+    names = [list_measures(run.columns) for run in listed]
+    common = [name for name in names[0] if all(name in others for others in names)]
     if not common:
-        these_runs = "this run" if len(listed) == 1 else "these runs"
-        common_measure = "measure" if len(listed) == 1 else "measure in common"
         raise InputError(
-            f"the trace of {these_runs} has no {common_measure}: record one by solve(measures=...)."
+            "no trace, or not each of them, has a measure: record one by solve(measures=...)."
         )
     measure = check_column_exists("measure", common[0] if measure is None else measure, common)
     against = check_column_exists("count", against, TRACE_COLUMNS)

@@ -1,7 +1,6 @@
 """Iterator that follows a run, step by step: states, oracle calls, counts, random streams."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,14 +84,11 @@ class Steps:
         bundle: Callable[..., Any] | None = None,
         begin: Callable[..., Iterator[State]] | None = None,
         wrap: Callable[[Any], Any] | None = None,
-        streams: Mapping[str, Any] = MappingProxyType({}),
+        streams: Mapping[str, Any] | None = None,
     ) -> None:
         self.start = problem.start() if start is None else keep(start)
         self.ledger = Ledger() if ledger is None else ledger
-        self.streams = {
-            purpose: streams[purpose] if purpose in streams else random_stream(seed, purpose)
-            for purpose in PURPOSES
-        }
+        self.streams = {name: random_stream(seed, name) for name in PURPOSES} | dict(streams or {})
         backend: Any = problem.open(self.streams["oracles"])
         self.backend = backend if wrap is None else wrap(backend)
         self.form = infer_format(self.start, problem.name)
@@ -189,7 +185,7 @@ def make_oracles(problem: Problem, backend: Any, ledger: Ledger | None = None) -
     return Oracles(backend, ledger or Ledger(), problem.set.diameter, form)
 
 
-PURPOSES: Mapping[str, int] = MappingProxyType({"algorithm": 1, "output": 2, "oracles": 3})
+PURPOSES: Mapping[str, int] = {"algorithm": 1, "output": 2, "oracles": 3}
 """Purposes of random numbers in a run, each with a separate stream."""
 
 

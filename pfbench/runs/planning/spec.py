@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import ErrorCollector, InputError
@@ -31,55 +30,47 @@ from pfbench.runs.planning.spec_text import (
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import StudySetting
 
-PAGE: Mapping[str, Reader[Any]] = MappingProxyType(
-    {
-        "name": spec_fields.parse_file_name,
-        "title": spec_fields.parse_text,
-        "about": spec_fields.parse_any_text,
-    }
-)
+PAGE: Mapping[str, Reader[Any]] = {
+    "name": spec_fields.parse_file_name,
+    "title": spec_fields.parse_text,
+    "about": spec_fields.parse_any_text,
+}
 """Optional descriptive fields of a spec."""
 
 NEEDED = ("problems", "algorithms")
 """Required fields of a study."""
 
-_RUN_FIELDS: Mapping[str, Reader[Any]] = MappingProxyType(
-    {
-        "problems": spec_fields.parse_entries,
-        "algorithms": spec_fields.parse_entries,
-        "seeds": spec_fields.parse_seeds,
-        "grid": spec_fields.parse_grid,
-        "setting": spec_fields.parse_settings,
-        "every": spec_fields.parse_recording_interval,
-        "budget": spec_fields.parse_budget,
-    }
-)
+_RUN_FIELDS: Mapping[str, Reader[Any]] = {
+    "problems": spec_fields.parse_entries,
+    "algorithms": spec_fields.parse_entries,
+    "seeds": spec_fields.parse_seeds,
+    "grid": spec_fields.parse_grid,
+    "setting": spec_fields.parse_settings,
+    "every": spec_fields.parse_recording_interval,
+    "budget": spec_fields.parse_any_text,
+}
 """Fields without which the runs of a study are unknown."""
 
-STUDY_FIELDS: Mapping[str, Reader[Any]] = MappingProxyType(
-    {
-        **_RUN_FIELDS,
-        "targets": spec_fields.parse_targets,
-        "measures": spec_fields.parse_entries,
-        "memory_limit": spec_fields.parse_positive_number,
-        "time_limit": spec_fields.parse_positive_number,
-        "price": spec_fields.parse_price,
-        "ordering": published.parse_orderings,
-        "forms": published.parse_variant_labels,
-        "unit": published.parse_units,
-        "assumed": spec_fields.parse_texts,
-        "tune": spec_fields.parse_tuning,
-    }
-)
+STUDY_FIELDS: Mapping[str, Reader[Any]] = {
+    **_RUN_FIELDS,
+    "targets": spec_fields.parse_targets,
+    "measures": spec_fields.parse_entries,
+    "memory_limit": spec_fields.parse_positive_number,
+    "time_limit": spec_fields.parse_positive_number,
+    "price": spec_fields.parse_price,
+    "ordering": published.parse_orderings,
+    "forms": published.parse_variant_labels,
+    "unit": published.parse_units,
+    "assumed": spec_fields.parse_texts,
+    "tune": spec_fields.parse_tuning,
+}
 """Fields of a study; with several studies, fields at the top level are defaults of the studies."""
 
-_HEADING: Mapping[str, Reader[Any]] = MappingProxyType(
-    {
-        "key": spec_fields.parse_file_name,
-        "title": spec_fields.parse_text,
-        "about": spec_fields.parse_any_text,
-    }
-)
+_HEADING: Mapping[str, Reader[Any]] = {
+    "key": spec_fields.parse_file_name,
+    "title": spec_fields.parse_text,
+    "about": spec_fields.parse_any_text,
+}
 """Further fields under ``[[study]]``."""
 
 _ATTRIBUTES = {

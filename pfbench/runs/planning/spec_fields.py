@@ -208,18 +208,6 @@ def parse_recording_interval(field: str, value: Any) -> str:
     return value if isinstance(value, str) else str(check_integer(field, value, minimum=1))
 
 
-def parse_budget(field: str, value: Any) -> str:
-    """Return a budget as text, e.g. ``sfo=1e6,lo=1e3``, possibly with names in braces."""
-    if isinstance(value, Mapping):
-        check_names(f"field of {field}", value, COUNTED)
-        return ",".join(f"{key}={limit}" for key, limit in value.items())
-    if not isinstance(value, str):
-        raise InputError(
-            f"{field} = {abbreviate(value)} must be a table, or a text as in sfo=1e6,lo=1e3."
-        )
-    return value
-
-
 parse_positive_number: Reader[float] = partial(check_real, above=0.0)
 """Parser of a field that must be a number above 0."""
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -202,13 +201,11 @@ def _targets(meta: Mapping[str, Any]) -> str:
     return ""
 
 
-FORMATS: Mapping[str, Callable[[Export], list[Path]]] = MappingProxyType(
-    {
-        "csv-wide": partial(Export.write_csv, is_long=False),
-        "csv-long": partial(Export.write_csv, is_long=True),
-        "benchopt": Export.write_benchopt,
-    }
-)
+FORMATS: Mapping[str, Callable[[Export], list[Path]]] = {
+    "csv-wide": partial(Export.write_csv, is_long=False),
+    "csv-long": partial(Export.write_csv, is_long=True),
+    "benchopt": Export.write_benchopt,
+}
 """Exporters; each returns the files that it wrote."""
 
 

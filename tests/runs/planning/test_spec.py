@@ -52,7 +52,7 @@ algorithms = ["frank-wolfe[iterations=3]"]
 key = "rows"
 title = "Rows"
 seeds = 2
-budget = {{ lo = "{{calls}}" }}
+budget = "lo={{calls}}"
 targets = ["fw_gap=0.5", "fw_gap=0.1"]
 memory_limit = 2
 
