@@ -232,7 +232,7 @@ def plot(
     InputError
         If a name is unknown, nothing was recorded, or matplotlib is not installed.
     """
-    listed = [*runs] if isinstance(runs, list | tuple) else [runs]
+    listed: list[Any] = [*runs] if isinstance(runs, list | tuple) else [runs]
     if not listed or not all(isinstance(run, Run) for run in listed):
         raise InputError(f"runs={brief_repr(runs)} must be a run or a list of runs from pf.solve.")
     names = [list_measures(run.columns) for run in listed]
