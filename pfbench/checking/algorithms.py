@@ -20,6 +20,7 @@ from pfbench.checking.findings import (
     format_brief,
     locate_methods,
     make_with_test_parameters,
+    require,
 )
 from pfbench.checking.traced_runs import (
     NegatedBackend,
@@ -142,35 +143,26 @@ def make_small_problem(algorithm: Algorithm) -> Problem:
 
 def _check_declarations(algorithm: Any) -> str:
     for attribute in ("name", "requires", "deterministic", "output", "run"):
-        if not hasattr(algorithm, attribute):
-            raise CheckFailed(f"algorithms must have the attribute `{attribute}`", "none")
-    if isinstance(algorithm.requires, str):
-        raise CheckFailed(
-            "`requires` must be a set of strings",
-            f"the string {algorithm.requires!r}: write frozenset({{{algorithm.requires!r}}})",
-        )
-    unknown = set(algorithm.requires) - {*ORACLES, *PROBLEM_ORACLES, "sample"}
-    if unknown:
-        raise CheckFailed(
-            f"`requires` may contain only set, norm, smooth and oracles ({', '.join(ORACLES)}, "
-            "sample)",
-            f"`requires` contains {', '.join(sorted(unknown))}",
-        )
-    output = algorithm.output
+        needed = f"algorithms must have the attribute `{attribute}`"
+        require(hasattr(algorithm, attribute), needed, "none")
+    requires, output = algorithm.requires, algorithm.output
+    text = f"the string {requires!r}: write frozenset({{{requires!r}}})"
+    require(not isinstance(requires, str), "`requires` must be a set of strings", text)
     if inspect.isclass(algorithm) and inspect.isdatadescriptor(output):
         # A property is seen once it is made; a class with slots has its defaults in its signature.
         default = getattr(inspect.signature(algorithm).parameters.get("output"), "default", output)
         output = default if isinstance(default, str) else "last"
-    if output not in OUTPUT_RULES:
-        raise CheckFailed(f"`output` must be {' or '.join(map(repr, OUTPUT_RULES))}", f"{output!r}")
-    odd = set(getattr(algorithm, "assumes", ())) - set(ASSUMPTIONS)
-    if odd:
-        raise CheckFailed(
-            f"`assumes` may contain only {', '.join(ASSUMPTIONS)}", ", ".join(sorted(odd))
-        )
-    if not isinstance(algorithm.deterministic, bool | property):
-        raise CheckFailed("`deterministic` must be True or False", repr(algorithm.deterministic))
-    return f"requires {', '.join(sorted(algorithm.requires))}; output {output}"
+    for name, values, allowed in (
+        ("requires", requires, (*ORACLES, *PROBLEM_ORACLES, "sample")),
+        ("output", [output], OUTPUT_RULES),
+        ("assumes", getattr(algorithm, "assumes", ()), ASSUMPTIONS),
+    ):
+        unknown = ", ".join(sorted(map(str, {*values} - {*allowed})))
+        require(not unknown, f"`{name}` may contain only {', '.join(allowed)}", unknown)
+    is_flag = isinstance(algorithm.deterministic, bool | property)
+    needed = "`deterministic` must be True or False"
+    require(is_flag, needed, repr(algorithm.deterministic))
+    return f"requires {', '.join(sorted(requires))}; output {output}"
 
 
 def _check_construction(algorithm: Any) -> str:
@@ -179,26 +171,31 @@ def _check_construction(algorithm: Any) -> str:
     return ", ".join(f"{name}={value}" for name, value in arguments.items()) or "no parameters"
 
 
+def _describe_refusal(problem: Any, algorithm: Any) -> str:
+    """Describe what the algorithm requires and the problem does not offer; return "" if nothing."""
+    try:
+        run = resolve_run(problem, algorithm)
+        run.check_requirements(problem.open(np.random.default_rng(0)))
+    except RefusedError as error:
+        return str(error)
+    return ""
+
+
 class AlgorithmChecks(RunRecords):
     """Checks of an algorithm by short runs on a problem."""
 
     def check_problem_offers_oracles(self) -> str:
         """Check that the problem offers the oracles that the algorithm requires."""
-        try:
-            on = resolve_run(self.problem, self.algorithm)
-            on.check_requirements(self.problem.open(np.random.default_rng(0)))
-        except RefusedError as error:
-            raise CheckFailed(
-                "the problem must offer everything that the method's `requires` names", str(error)
-            ) from error
+        refusal = _describe_refusal(self.problem, self.algorithm)
+        needed = "the problem must offer everything that the method's `requires` names"
+        require(not refusal, needed, refusal)
         size = "a sampler" if self.problem.n is None else f"n = {self.problem.n}"
         return f"{self.problem.name}, {size}, points of shape {self.problem.shape}"
 
     def check_run(self) -> str:
         """Check that the algorithm runs and yields at least one state."""
         states, total = self.seed_zero_run.states, self.seed_zero_run.total
-        if not states:
-            raise CheckFailed("the method must yield a state for each iteration", "no state")
+        require(states, "the method must yield a state for each iteration", "no state")
         return f"{len(states)} iterations: {format_counts(total)}"
 
     def check_feasibility(self) -> str:
@@ -209,6 +206,7 @@ class AlgorithmChecks(RunRecords):
         """
         states, problem = self.seed_zero_run.states, self.problem
         form = infer_format(problem.start(), problem.name)
+        outside = "it is outside the set" + getattr(self.algorithm, "iterates_note", "")
         for k, state in enumerate(states, 1):
             parts = {"iterate": state.x, "output": state.output}
             if self.algorithm.output != "last":
@@ -216,22 +214,13 @@ class AlgorithmChecks(RunRecords):
             for name, x in parts.items():
                 if x is None and name != "iterate":
                     continue
-                iterate_or_output = f"the {name} of iteration {k}"
+                point = f"the {name} of iteration {k}"
                 if not form.is_point(x):
-                    raise CheckFailed(
-                        f"{iterate_or_output} must be a point of the problem, {form.points_text}",
-                        form.describe(x),
-                    )
-                if not is_finite(x):
-                    raise CheckFailed(
-                        f"{iterate_or_output} must be finite", "it is not finite", {"x": x}
-                    )
-                if not problem.set.contains(x):
-                    raise CheckFailed(
-                        f"{iterate_or_output} must be in the feasible set {problem.set.name}",
-                        "it is outside the set" + getattr(self.algorithm, "iterates_note", ""),
-                        {"x": x},
-                    )
+                    needed = f"{point} must be a point of the problem, {form.points_text}"
+                    raise CheckFailed(needed, form.describe(x))
+                require(is_finite(x), f"{point} must be finite", "it is not finite", x=x)
+                needed = f"{point} must be in the feasible set {problem.set.name}"
+                require(problem.set.contains(x), needed, outside, x=x)
         return f"{len(states)} iterates"
 
     def check_declared_oracles(self) -> str:
@@ -239,12 +228,9 @@ class AlgorithmChecks(RunRecords):
         _, tally = self._run_with_tally()
         # `asks` says what a run with these parameters requires, where that is more.
         allowed = set(getattr(self.algorithm, "asks", self.algorithm.requires))
-        extra = tally.calls - allowed
-        if extra:
-            raise CheckFailed(
-                f"the method may query only what `requires` names ({', '.join(sorted(allowed))})",
-                f"the method also queries {', '.join(sorted(extra))}: add this to `requires`",
-            )
+        extra = ", ".join(sorted(tally.calls - allowed))
+        needed = f"the method may query only what `requires` names ({', '.join(sorted(allowed))})"
+        require(not extra, needed, f"the method also queries {extra}: add this to `requires`")
         return f"the method queried {', '.join(sorted(tally.calls))}"
 
     def check_all_computations_counted(self) -> str:
@@ -270,11 +256,11 @@ class AlgorithmChecks(RunRecords):
         start = self.problem.start()
         if not any(distance(state.x, start) for state in self.seed_zero_run.states):
             raise CheckSkipped("the method does not leave its start point on this problem")
-        if self.seed_zero_run.has_same_iterates(other):
-            raise CheckFailed(
-                "the iterates must change if the oracles answer for -f in place of f",
-                "the iterates are identical: the method's steps do not depend on the oracles",
-            )
+        require(
+            not self.seed_zero_run.has_same_iterates(other),
+            "the iterates must change if the oracles answer for -f in place of f",
+            "the iterates are identical: the method's steps do not depend on the oracles",
+        )
         return "the iterates differ if the oracles answer for -f"
 
     def check_reproducibility(self) -> str:
@@ -284,47 +270,45 @@ class AlgorithmChecks(RunRecords):
         deterministic one.
         """
         first, second = self.seed_zero_run, self.record_run()
-        if not first.has_same_iterates(second) or first.counts != second.counts:
-            raise CheckFailed(
-                "two runs with the same seed must have equal iterates and calls",
-                "the runs differ: draw from `rng` alone, and keep nothing from run to run",
-            )
+        require(
+            first.has_same_iterates(second) and first.counts == second.counts,
+            "two runs with the same seed must have equal iterates and calls",
+            "the runs differ: draw from `rng` alone, and keep nothing from run to run",
+        )
         records = [self.record_run(seed=seed) for seed in (1, 2, 3)]
         same = all(first.has_same_iterates(other) for other in records)
         if self.algorithm.deterministic:
-            if not same:
-                raise CheckFailed(
-                    "all seeds must give equal iterates, as the method is declared deterministic",
-                    "two seeds give different iterates",
-                )
+            needed = "all seeds must give equal iterates, as the method is declared deterministic"
+            require(same, needed, "two seeds give different iterates")
             return "bit for bit, with any seed"
-        if same and self.problem.n is None:
-            return "bit for bit with all seeds: on this problem, no draw changes an iterate"
-        samples = _SAMPLED & set(self.algorithm.requires)
-        if same and not samples:
+        if not same:
+            return "bit for bit"
+        if not _SAMPLED & set(self.algorithm.requires):
             return "bit for bit with all seeds: if it draws nothing, set deterministic = True"
-        if same and not self._queries_partial_batches():
-            return "bit for bit with all seeds: its parameters make each batch a full gradient"
-        if same and self.problem.n > 1:
-            raise CheckFailed(
-                "different seeds must give different iterates, as the method is not declared "
-                "deterministic",
-                "four seeds give equal iterates: draw from `rng`, or set deterministic = True",
-            )
-        return "bit for bit"
+        require(
+            self.problem.n in (None, 1) or not self._queries_partial_batches(),
+            "different seeds must give different iterates, as the method is not declared "
+            "deterministic",
+            "four seeds give equal iterates: draw from `rng`, or set deterministic = True",
+        )
+        return "bit for bit with all seeds: on this problem, no draw changes an iterate"
 
-    def _queries_partial_batches(self) -> bool:
-        """Return whether the run queries an oracle with a sample that lacks some component."""
-        n = self.problem.n
-        samples = []
+    def _list_sampled_indices(self, seed: int = 0) -> list[Any]:
+        """Return the sorted component indices of each sample that a run queries."""
+        samples = list[Any]()
 
         def note(verb: str, arguments: tuple[Any, ...], _answer: Any) -> None:
             sample = sample_of_call(verb, arguments)
             if sample is not None:
-                samples.append(np.unique(getattr(sample, "indices", sample)).size < n)
+                samples.append(np.sort(getattr(sample, "indices", sample)))
 
-        self.record_run(wrap_backend=lambda backend: ObservedBackend(backend, note))
-        return any(samples)
+        self.record_run(seed=seed, wrap_backend=lambda part: ObservedBackend(part, note))
+        return samples
+
+    def _queries_partial_batches(self) -> bool:
+        """Return whether the run queries an oracle with a sample that lacks some component."""
+        n = self.problem.n
+        return any(np.unique(indices).size < n for indices in self._list_sampled_indices())
 
     def check_every_component_drawn(self) -> str:
         """Check that a method that draws uniformly draws each component.
@@ -332,15 +316,8 @@ class AlgorithmChecks(RunRecords):
         A method with other probabilities draws some components seldom; nothing is said of it.
         """
         n, draws, runs = self.problem.n or 0, Counter[int](), set[frozenset[Any]]()
-
-        def note(verb: str, arguments: tuple[Any, ...], _answer: Any) -> None:
-            sample = sample_of_call(verb, arguments)
-            if sample is not None:
-                batches.add(tuple(np.sort(getattr(sample, "indices", sample)).tolist()))
-
         for seed in range(_MOST_SEEDS if n and _SAMPLED & set(self.algorithm.requires) else 0):
-            batches = set[tuple[int, ...]]()
-            self.record_run(seed=seed, wrap_backend=lambda part: ObservedBackend(part, note))
+            batches = {tuple(indices.tolist()) for indices in self._list_sampled_indices(seed)}
             draws.update(i for batch in batches for i in batch if frozenset(batches) not in runs)
             runs.add(frozenset(batches))
             if n * (1.0 - 1.0 / n) ** draws.total() < _CHANCE:
@@ -348,11 +325,11 @@ class AlgorithmChecks(RunRecords):
         else:
             raise CheckSkipped(f"the method draws {draws.total()} components, too few to decide")
         missing = [str(i) for i in range(n) if not draws[i]]
-        if missing and min(draws.values()) > draws.total() / n / 4:
-            raise CheckFailed(
-                f"each of the {n} components must be drawn",
-                f"in {draws.total()} draws, all but {', '.join(missing)} are drawn alike",
-            )
+        require(
+            not missing or min(draws.values()) <= draws.total() / n / 4,
+            f"each of the {n} components must be drawn",
+            f"in {draws.total()} draws, all but {', '.join(missing)} are drawn alike",
+        )
         return f"{draws.total()} draws of {n - len(missing)} of {n} components"
 
     def check_trace_invariance(self) -> str:
@@ -363,14 +340,13 @@ class AlgorithmChecks(RunRecords):
         plain = solve(self.problem, self.algorithm, budget=enough)
         traced = solve(self.problem, self.algorithm, budget=enough, measures="objective")
         errors = [run.stop_reason for run in (plain, traced) if run.status == Status.ERROR]
-        if errors:
-            raise CheckFailed("a run must end without an error", errors[0])
-        if plain.counts != traced.counts or not points_identical(plain.x, traced.x):
-            raise CheckFailed(
-                "a method must make the same run, whether or not the objective is recorded",
-                "the counts or the result of the run differ",
-                {"x": plain.x},
-            )
+        require(not errors, "a run must end without an error", "".join(errors[:1]))
+        require(
+            plain.counts == traced.counts and points_identical(plain.x, traced.x),
+            "a method must make the same run, whether or not the objective is recorded",
+            "the counts or the result of the run differ",
+            x=plain.x,
+        )
         return f"{plain.iterations} iterations: {format_counts(plain.counts)}"
 
     def check_budget_stop(self) -> str:
@@ -379,30 +355,32 @@ class AlgorithmChecks(RunRecords):
         for name, spent in self.seed_zero_run.total.as_dict().items():
             for limit in sorted({0, spent // 3, spent - 1} if spent else ()):
                 run = self.record_run(budget=Budget(**{name: limit}))
-                value = getattr(run.total, name)
-                point = {f"budget {name}": limit}
-                if value > limit:
-                    raise CheckFailed(f"{name} calls must not exceed {limit}", f"{value}", point)
+                value, point = getattr(run.total, name), {f"budget {name}": limit}
+                require(
+                    value <= limit, f"{name} calls must not exceed {limit}", f"{value}", **point
+                )
                 # A run of as many states may query more only after the last of them.
                 is_over = any(getattr(counts, name) > limit for counts in run.counts)
                 is_short = len(run.states) < self.max_states
-                if is_over or (is_short and not run.exhausted_budget):
-                    raise CheckFailed(
-                        "a run must end when its budget is spent", "the run goes on", point
-                    )
+                require(
+                    not is_over and (run.exhausted_budget or not is_short),
+                    "a run must end when its budget is spent",
+                    "the run goes on",
+                    **point,
+                )
                 full_counts = self.seed_zero_run.counts
-                if len(run.states) > sum(getattr(c, name) <= limit for c in full_counts):
-                    raise CheckFailed(
-                        "the method must yield no state after the budget refuses a call",
-                        "the method catches BudgetExhausted and goes on: do not catch it",
-                        point,
-                    )
-                if not self.seed_zero_run.has_same_iterates(run, len(run.states)):
-                    raise CheckFailed(
-                        "up to its end, a run with a budget must equal a run without one",
-                        "the runs differ: an algorithm must not read its budget",
-                        point,
-                    )
+                require(
+                    len(run.states) <= sum(getattr(c, name) <= limit for c in full_counts),
+                    "the method must yield no state after the budget refuses a call",
+                    "the method catches BudgetExhausted and goes on: do not catch it",
+                    **point,
+                )
+                require(
+                    self.seed_zero_run.has_same_iterates(run, len(run.states)),
+                    "up to its end, a run with a budget must equal a run without one",
+                    "the runs differ: an algorithm must not read its budget",
+                    **point,
+                )
             if spent:
                 uppers.append(name.upper())
         return f"budgets of {', '.join(uppers)}" if uppers else "the method makes no oracle call"
@@ -419,25 +397,22 @@ class AlgorithmChecks(RunRecords):
         def begin(ask: Any, x: Any, rng: Any) -> Any:
             return self.algorithm.run(ask, x0, rng)
 
-        for _ in islice(
-            record_private_reads(self.problem, self.algorithm, begin=begin), self.max_states
-        ):
+        run = record_private_reads(self.problem, self.algorithm, begin=begin)
+        for _ in islice(run, self.max_states):
             pass
-        if not np.array_equal(point_entries(x0), before):
-            raise CheckFailed(
-                "the method must not change its start point",
-                "the method changes its start point in place: move a copy with combine",
-                {"start": before},
-            )
+        require(
+            np.array_equal(point_entries(x0), before),
+            "the method must not change its start point",
+            "the method changes its start point in place: move a copy with combine",
+            start=before,
+        )
         return "unchanged"
 
     def check_copies_needed_points(self) -> str:
         """Check that the algorithm copies each point that it still reads after its next step."""
         on = make_expiring_points_problem()
-        try:
-            resolve_run(on, self.algorithm).check_requirements(on.open(np.random.default_rng(0)))
-        except RefusedError as error:
-            raise CheckSkipped(f"the method cannot run on factored matrices: {error}") from error
+        if refusal := _describe_refusal(on, self.algorithm):
+            raise CheckSkipped(f"the method cannot run on factored matrices: {refusal}")
         with fail_on_expired_point("move"):
             for step in islice(record_private_reads(on, self.algorithm), self.max_states):
                 keep(step.state.x)
@@ -461,20 +436,18 @@ class AlgorithmChecks(RunRecords):
         if states[-1].at is not None and isinstance(last, np.ndarray) and queried:
             before, new = {x.tobytes() for x in earlier}, last.tobytes()
             is_used = states[-1].estimate is not None or method.output != "last"
-            if states[-1].at.tobytes() == new and new not in before >= queried and is_used:
-                raise CheckFailed(
-                    "State.at must be the point of the gradient estimate",
-                    "it is the new iterate, where no gradient was queried: State(x, at, estimate)",
-                )
+            is_new = states[-1].at.tobytes() == new and new not in before >= queried
+            require(
+                not (is_new and is_used),
+                "State.at must be the point of the gradient estimate",
+                "it is the new iterate, where no gradient was queried: State(x, at, estimate)",
+            )
         if method.output == "weighted":
             weights = [float(method.output_weight(k)) for k in range(1, len(states) + 1)]
             if min(weights) < 0.0 or not 0.0 < sum(weights) < np.inf:
-                raise CheckFailed(
-                    "the weights p_k of a weighted output must be at least 0, and not all 0",
-                    format_brief(np.array(weights)),
-                    {},
-                    locate_methods(method, "output_weight"),
-                )
+                needed = "the weights p_k of a weighted output must be at least 0, and not all 0"
+                at_fault = locate_methods(method, "output_weight")
+                raise CheckFailed(needed, format_brief(np.array(weights)), {}, at_fault)
         own = sum(state.output is not None for state in states)
         return f"{method.output}" + (f"; {own} states set their own `output`" if own else "")
 
@@ -485,13 +458,9 @@ class AlgorithmChecks(RunRecords):
             raise CheckSkipped("the method does not declare anytime = True")
         if getattr(method, "iterations", None) is None:
             raise CheckSkipped("the method has no parameter `iterations`")
-        runs = [
-            self.record_run(
-                algorithm=instantiate_with_accepted_parameters(method, (), iterations=T)
-            )
-            for T in (7, 13)
-        ]
-        if not runs[0].has_same_iterates(runs[1], min(len(run.states) for run in runs)):
+        methods = (instantiate_with_accepted_parameters(method, (), iterations=T) for T in (7, 13))
+        short, long = (self.record_run(algorithm=algorithm) for algorithm in methods)
+        if not short.has_same_iterates(long, min(len(short.states), len(long.states))):
             raise CheckFailed(
                 "a run of 7 iterations must equal the start of a run of 13, as anytime is declared",
                 "the iterates differ",

@@ -8,7 +8,6 @@ problem with three components, all draws are enumerated, so the mean is exact.
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 from typing import Any
@@ -27,6 +26,7 @@ from pfbench.checking.findings import (
     format_brief,
     locate_methods,
     make_with_test_parameters,
+    require,
 )
 from pfbench.checking.lines import PointSampler, norm
 from pfbench.checking.traced_runs import (
@@ -164,12 +164,10 @@ class EstimatorChecks:
         walked = self.first_walk = self.estimates_and_counts_along_path(np.random.default_rng(0))
         right = np.asarray(self.problem.gradient(keep(self.path[0])))
         for t, g in enumerate(walked.estimates):
-            if g.shape != right.shape or not np.isfinite(g).all():
-                raise CheckFailed(
-                    f"each estimate must be finite and of shape {right.shape}",
-                    f"{format_brief(g)}, of shape {g.shape}, at step {t}",
-                    {"x": self.path[t]},
-                )
+            is_right = g.shape == right.shape and np.isfinite(g).all()
+            needed = f"each estimate must be finite and of shape {right.shape}"
+            observed = f"{format_brief(g)}, of shape {g.shape}, at step {t}"
+            require(is_right, needed, observed, x=self.path[t])
         return f"{_STEPS} estimates, {format_counts(walked.counts)}"
 
     def check_all_computations_counted(self) -> str:
@@ -185,11 +183,12 @@ class EstimatorChecks:
         second, other = (
             self.estimates_and_counts_along_path(np.random.default_rng(s)) for s in (0, 1)
         )
-        if not _equal_sequences(first.estimates, second.estimates) or first.counts != second.counts:
-            raise CheckFailed(
-                "equal seeds must give equal estimates and calls",
-                "two runs differ: draw from `rng` alone, and keep nothing from run to run",
-            )
+        is_same = _equal_sequences(first.estimates, second.estimates)
+        require(
+            is_same and first.counts == second.counts,
+            "equal seeds must give equal estimates and calls",
+            "two runs differ: draw from `rng` alone, and keep nothing from run to run",
+        )
         is_fixed = _equal_sequences(first.estimates, other.estimates)
         return "bit for bit" + (", with any stream" if is_fixed else "")
 
@@ -204,29 +203,28 @@ class EstimatorChecks:
         for x, y in zip(self._points(_STEPS), reversed(self._points(_STEPS)), strict=True):
             candidate.append(np.array(runs[0](x)))
             runs[1](y)
-        if not _equal_sequences(alone, candidate):
-            raise CheckFailed(
-                "each call of start(ask, rng) must begin an independent run",
-                "two interleaved runs affect each other: keep the state inside start, not in self",
-            )
+        require(
+            _equal_sequences(alone, candidate),
+            "each call of start(ask, rng) must begin an independent run",
+            "two interleaved runs affect each other: keep the state inside start, not in self",
+        )
         return "interleaved runs do not affect each other"
 
     def check_inputs_unchanged(self) -> str:
         """Check that no call changes its point x or the preceding estimate in place."""
         estimate = self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(0))
-        last: tuple[Any, Floats] | None = None
+        last = copy = np.empty(0)
         for t, x in enumerate(self._points(_STEPS)):
-            before = point_entries(x).copy()
-            g = estimate(x)
-            if not np.array_equal(before, point_entries(x)):
-                raise CheckFailed("x must not change", f"changed at step {t}", {"x": self.path[t]})
-            if last is not None and not np.array_equal(last[0], last[1]):
-                raise CheckFailed(
-                    "the estimator must not change an estimate that it has returned",
-                    f"step {t} changes the estimate of step {t - 1}: return a new array",
-                    {"x": self.path[t]},
-                )
-            last = g, np.array(g)
+            before, g = point_entries(x).copy(), estimate(x)
+            is_same = np.array_equal(before, point_entries(x))
+            require(is_same, "x must not change", f"changed at step {t}", x=self.path[t])
+            require(
+                np.array_equal(last, copy),
+                "the estimator must not change an estimate that it has returned",
+                f"step {t} changes the estimate of step {t - 1}: return a new array",
+                x=self.path[t],
+            )
+            last, copy = g, np.array(g)
         return "nothing is changed in place"
 
     def check_copies_needed_points(self) -> str:
@@ -260,42 +258,36 @@ class EstimatorChecks:
             for t in looked:
                 right = np.asarray(self.problem.gradient(keep(self.path[t])))
                 deviation = norm(estimates[t] - right)
-                if not deviation <= _CLOSE * max(norm(right), norm(estimates[t])):
-                    raise CheckFailed(
-                        f"the estimate at step {t} must be the gradient, as a period of {period} "
-                        "steps begins there",
-                        f"{format_brief(estimates[t])}, not {format_brief(right)}, off by {format_brief(deviation)}",  # noqa: E501
-                        {"x": self.path[t], "seed": seed},
-                    )
+                observed = f"{format_brief(estimates[t])}, not {format_brief(right)}"
+                require(
+                    deviation <= _CLOSE * max(norm(right), norm(estimates[t])),
+                    f"the estimate at step {t} must be the gradient, as a period of {period} steps "
+                    "begins there",
+                    f"{observed}, off by {format_brief(deviation)}",
+                    **{"x": self.path[t], "seed": seed},
+                )
         return f"the estimates at steps {', '.join(map(str, looked))} are the gradient"
 
     def check_unbiased(self) -> str:
         """Check that the mean of each estimate over all draws is the gradient."""
-        claimed = getattr(self.estimator, "unbiased", True)
-        means, errors, how = self._means_and_tolerances()
-        norms = [norm(mean - self._exact_gradient(t)) for t, mean in enumerate(means)]
-        allowed = [
-            error + _CLOSE * max(norm(mean), norm(self._exact_gradient(t)), 1e-3)
-            for t, (mean, error) in enumerate(zip(means, errors, strict=True))
-        ]
-        wrong = next((t for t in range(len(means)) if not norms[t] <= allowed[t]), None)
-        if wrong is None:
-            return f"at {len(means)} points, {how}"
-        if not claimed:
-            return f"biased from step {wrong} on, as declared (unbiased = False)"
-        raise CheckFailed(
-            f"the mean of the estimates at step {wrong} must be the gradient "
-            f"{format_brief(self._exact_gradient(wrong))} ({how}); set unbiased = False if the bias is intended",  # noqa: E501
-            f"{format_brief(means[wrong])}, off by {format_brief(norms[wrong])}",
-            {"x": self.path[wrong]},
-        )
-
-    def _means_and_tolerances(self) -> tuple[list[Floats], list[float], str]:
-        """Return the mean and tolerance of each estimate, and a text on how means were computed."""
         try:
-            return self._enumerate_means_and_tolerances()
+            means, errors, how = self._enumerate_means_and_tolerances()
         except NotEnumerable as why:
-            return self._sample_means_and_tolerances(str(why))
+            means, errors, how = self._sample_means_and_tolerances(str(why))
+        for t, (mean, error) in enumerate(zip(means, errors, strict=True)):
+            right = self._exact_gradient(t)
+            deviation = norm(mean - right)
+            if deviation <= error + _CLOSE * max(norm(mean), norm(right), 1e-3):
+                continue
+            if not getattr(self.estimator, "unbiased", True):
+                return f"biased from step {t} on, as declared (unbiased = False)"
+            raise CheckFailed(
+                f"the mean of the estimates at step {t} must be the gradient "
+                f"{format_brief(right)} ({how}); set unbiased = False if the bias is intended",
+                f"{format_brief(mean)}, off by {format_brief(deviation)}",
+                {"x": self.path[t]},
+            )
+        return f"at {len(means)} points, {how}"
 
     def _exact_gradient(self, t: int) -> Floats:
         return np.asarray(self.problem.gradient(keep(self.path[t])))
@@ -305,15 +297,15 @@ class EstimatorChecks:
 
         The number of points is limited by time.
         """
-        patience = TimeLimit(1.5)
-        means, number = self._enumerate_first_means(1)
-        with suppress(NotEnumerable):
-            for steps in range(2, _STEPS + 1):
-                if patience.is_over:
-                    break
-                means, number = self._enumerate_first_means(steps)
-        if len(means) < min(_STEPS, 3):
-            raise NotEnumerable("the draws of 3 estimates cannot be enumerated in the time limit")
+        patience, means, number = TimeLimit(1.5), list[Floats](), 0
+        reason = "the draws of 3 estimates cannot be enumerated in the time limit"
+        try:
+            for k in patience.rounds(_STEPS):
+                means, number = self._enumerate_first_means(k + 1)
+        except NotEnumerable as error:
+            reason = str(error)
+        if len(means) < 3:
+            raise NotEnumerable(reason)
         return means, [0.0] * len(means), f"over all {number:,} sequences of draws"
 
     def _enumerate_first_means(self, steps: int) -> tuple[list[Floats], int]:
@@ -321,41 +313,32 @@ class EstimatorChecks:
 
         Also return the number of sequences.
         """
-        total: Any = 0.0
-        number = 0
-        for chance, result in enumerate_draws(
+        total, number = 0.0, 0
+        outcomes = enumerate_draws(
             lambda rng: self.estimates_and_counts_along_path(rng, steps).estimates, _BRANCHES
-        ):
+        )
+        for chance, result in outcomes:
             total, number = total + chance * np.array(result), number + 1
-        return list(total), number
+        return list(np.asarray(total)), number
 
     def _sample_means_and_tolerances(self, reason: str) -> tuple[list[Floats], list[float], str]:
         """Return means of the estimates over random runs, their tolerances, and an explanation.
 
         The explanation states `reason`: why the draws cannot be enumerated.
         """
-        walks = [
-            np.array(
-                [
-                    g.ravel()
-                    for g in self.estimates_and_counts_along_path(
-                        np.random.default_rng((7, k))
-                    ).estimates
-                ]
-            )
-            for k in TimeLimit(2.5).rounds(_SAMPLES)
-        ]
+        streams = (np.random.default_rng((7, k)) for k in TimeLimit(2.5).rounds(_SAMPLES))
+        walks = [self.estimates_and_counts_along_path(rng).estimates for rng in streams]
         if len(walks) < _FEWEST_SAMPLES:
             raise CheckSkipped(
                 f"only {len(walks)} runs can be sampled in the time limit, too few for a mean, and "
                 f"the draws cannot be enumerated ({reason})"
             )
         table = np.array(walks)
-        means, deviations = table.mean(axis=0), table.std(axis=0)
-        allowed = _SIGMAS * np.linalg.norm(deviations, axis=1) / math.sqrt(max(len(walks) - 1, 1))
-        shape = self._exact_gradient(0).shape
+        means = table.mean(axis=0)
+        spreads = np.linalg.norm(table.std(axis=0).reshape(_STEPS, -1), axis=1)
+        allowed = _SIGMAS * spreads / math.sqrt(max(len(walks) - 1, 1))
         how = f"over {len(walks):,} sampled runs, since the draws cannot be enumerated ({reason})"
-        return [mean.reshape(shape) for mean in means], allowed.tolist(), how
+        return list(means), allowed.tolist(), how
 
 
 def _equal_sequences(a: Sequence[Floats], b: Sequence[Floats]) -> bool:

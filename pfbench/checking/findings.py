@@ -5,8 +5,8 @@ import os
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import thread_time
 from types import CodeType, MappingProxyType
@@ -54,6 +54,22 @@ class CheckFailed(Exception):
 
 class CheckSkipped(Exception):
     """Exception raised by a check that does not apply; its message states the reason."""
+
+
+def require(condition: object, requirement: str, observed: str, /, **arguments: Any) -> None:
+    """Raise `CheckFailed` unless a condition is true.
+
+    Parameters
+    ----------
+    condition
+        Whether the requirement is met; NaN in a comparison makes it false.
+    requirement, observed
+        The requirement ("x must be ..."), and the observation that violates it.
+    arguments
+        Arguments that show the violation.
+    """
+    if not condition:
+        raise CheckFailed(requirement, observed, arguments)
 
 
 def skip_unless_offered(problem: Any, verb: str) -> None:
@@ -200,10 +216,19 @@ class CheckReport:
 
 
 class CheckRunner:
-    """Runner of checks that turns each exception of a check into a result."""
+    """Runner of checks that turns each exception of a check into a result.
 
-    def __init__(self) -> None:
-        self.findings: list[CheckResult] = []
+    Parameters
+    ----------
+    findings
+        List to which the results are added; by default a new one.
+    prefix
+        Text in front of the names of the checks, for the checks of a component of the object.
+    """
+
+    def __init__(self, findings: list[CheckResult] | None = None, prefix: str = "") -> None:
+        self.findings = list[CheckResult]() if findings is None else findings
+        self.prefix = prefix
 
     def run_check(
         self, check: str, function: Callable[..., str], *args: Any, locations: Sequence[str] = ()
@@ -222,17 +247,12 @@ class CheckRunner:
         locations
             Locations of the methods at fault, if `function` raises another exception.
         """
+        check = self.prefix + check
         try:
             result = CheckResult(check, "passed", function(*args))
         except CheckFailed as wrong:
-            result = CheckResult(
-                check,
-                "failed",
-                wrong.observed,
-                wrong.expected,
-                wrong.arguments,
-                wrong.location or tuple(locations),
-            )
+            fields = wrong.observed, wrong.expected, wrong.arguments
+            result = CheckResult(check, "failed", *fields, wrong.location or tuple(locations))
         except CheckSkipped as skipped:
             result = CheckResult(check, "skipped", str(skipped))
         except (Exception, SystemExit, GeneratorExit, BudgetExhausted) as error:
@@ -243,22 +263,9 @@ class CheckRunner:
         self.findings.append(result)
         return result.status != "failed"
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether any check has failed so far."""
-        return any(result.status == "failed" for result in self.findings)
-
-    @contextmanager
-    def prefix_findings(self, subject: str) -> Iterator["CheckRunner"]:
-        """Yield a runner for the checks of one component of the object, e.g. its set.
-
-        Its results are recorded with `subject` in front of the names of the checks.
-        """
-        inside = CheckRunner()
-        yield inside
-        self.findings += [
-            replace(result, check=subject + result.check) for result in inside.findings
-        ]
+    def for_component(self, prefix: str) -> "CheckRunner":
+        """Return a runner for the checks of a component, which adds to the same results."""
+        return CheckRunner(self.findings, prefix)
 
 
 class TimeLimit:
@@ -284,7 +291,10 @@ def locate_methods(source: Any, *names: str) -> tuple[str, ...]:
     """Return the source locations of the named methods of an object: those in user code, if any."""
     codes = [code for name in names if (code := _find_code(source, name))]
     own = [code for code in codes if not code[0].co_filename.startswith(_PACKAGE)]
-    return tuple(_format_code(*code) for code in own or codes)
+    return tuple(
+        format_location(code.co_filename, code.co_firstlineno, label)
+        for code, label in own or codes
+    )
 
 
 def _find_code(source: Any, name: str) -> tuple[CodeType, str] | None:
@@ -300,10 +310,6 @@ def _find_code(source: Any, name: str) -> tuple[CodeType, str] | None:
         if code is not None and os.path.exists(code.co_filename):
             return code, label
     return None
-
-
-def _format_code(code: CodeType, label: str) -> str:
-    return format_location(code.co_filename, code.co_firstlineno, label)
 
 
 def format_brief(value: Any) -> str:

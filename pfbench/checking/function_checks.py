@@ -16,6 +16,7 @@ from pfbench.checking.findings import (
     TimeLimit,
     format_brief,
     locate_methods,
+    require,
     skip_unless_offered,
 )
 from pfbench.checking.lines import (
@@ -40,20 +41,18 @@ Derivative = Callable[[Point], Gradient]
 def check_start(problem: Any) -> str:
     """Check that `start` returns a point of the feasible set, as a new copy in each call."""
     x, start = problem.start(), problem.start()
-    if not problem.set.contains(x):
-        raise CheckFailed("the start must be in the set", "it is outside", {"start": x})
+    require(problem.set.contains(x), "the start must be in the set", "it is outside", start=x)
     if not isinstance(x, np.ndarray):
         return "in the set"
     copy = x.copy()
-    if not np.array_equal(x, start):
-        raise CheckFailed("all starts must be equal", "two starts differ", {"start": x})
+    require(np.array_equal(x, start), "all starts must be equal", "two starts differ", start=x)
     x += 1.0
-    if not np.array_equal(problem.start(), copy):
-        raise CheckFailed(
-            "each call of start must return a new copy of the start point",
-            "a change of one start changes the next: return a copy",
-            {"start": copy},
-        )
+    require(
+        np.array_equal(problem.start(), copy),
+        "each call of start must return a new copy of the start point",
+        "a change of one start changes the next: return a copy",
+        start=copy,
+    )
     return "in the set, a fresh copy each time"
 
 
@@ -68,42 +67,36 @@ class ValueAndGradientChecks(ProblemChecks):
         problem, space = self.problem, self.space
         x, y = space.random_member(), space.random_member()
         before = point_entries(x).copy()
-        value, g = value_as_float(problem, x), problem.gradient(x)
-        if not np.array_equal(before, point_entries(x)):
-            verb = "gradient" if self._changes(problem.gradient) else "value"
-            start = {"x": space.start()}
-            raise CheckFailed(f"{verb}(x) must not change x", f"{verb} changes x in place", start)
+        g = problem.gradient(x)
+        is_changed_by_gradient = not np.array_equal(before, point_entries(x))
+        value = value_as_float(problem, x)
+        verb = "gradient" if is_changed_by_gradient else "value"
+        is_same = np.array_equal(before, point_entries(x))
+        observed = f"{verb} changes x in place"
+        require(is_same, f"{verb}(x) must not change x", observed, x=space.start())
         form = infer_format(problem.start(), problem.name)
         if not form.is_gradient(g):
             needed = f"gradient(x) must be {form.gradients_text}"
             raise CheckFailed(needed, form.describe(g), {"x": x})
-        if not math.isfinite(value):
-            raise CheckFailed("value(x) must be finite", f"{value}", {"x": x})
+        require(math.isfinite(value), "value(x) must be finite", f"{value}", x=x)
         retained = np.array(g)
         other = problem.gradient(y)
-        if not np.array_equal(retained, g) or np.shares_memory(other, g):
-            raise CheckFailed(
-                "each call of gradient must return a new array",
-                "the next call overwrites the gradient returned before",
-                {"x": x},
-            )
-        recomputed, repeated = value_as_float(problem, x), problem.gradient(x)
-        if recomputed != value or not np.array_equal(repeated, retained):
-            verb, deviation = "gradient", norm(repeated - retained)
-            if recomputed != value:
-                verb, deviation = "value", abs(recomputed - value)
-            raise CheckFailed(
-                f"{verb}(x) must return the same result in each call",
-                f"the result differs after a call at another point, by {format_brief(deviation)}",
-                {"x": x, "the other point": y},
-            )
+        require(
+            np.array_equal(retained, g) and not np.shares_memory(other, g),
+            "each call of gradient must return a new array",
+            "the next call overwrites the gradient returned before",
+            x=x,
+        )
+        changes = {
+            "value": abs(value_as_float(problem, x) - value),
+            "gradient": norm(problem.gradient(x) - retained),
+        }
+        for verb, change in changes.items():
+            size = format_brief(change)
+            observed = f"the result differs after a call at another point, by {size}"
+            requirement = f"{verb}(x) must return the same result in each call"
+            require(change == 0.0, requirement, observed, **{"x": x, "the other point": y})
         return "finite, repeatable, and nothing is changed in place"
-
-    def _changes(self, verb: Callable[[Point], Any]) -> bool:
-        x = self.space.random_member()
-        before = point_entries(x).copy()
-        verb(x)
-        return not np.array_equal(before, point_entries(x))
 
     # --- derivatives ------------------------------------------------------------------------------
 
@@ -114,8 +107,8 @@ class ValueAndGradientChecks(ProblemChecks):
         for k in TimeLimit(self.seconds_per_check).rounds(16):
             x = self.space.start() if k == 0 else self.space.random_member()
             line = self.space.random_line_anywhere(x)
-            if math.isnan(value := value_as_float(self.problem, keep(x))):
-                raise CheckFailed("f must be finite", "nan", {"x": x})
+            value = value_as_float(self.problem, keep(x))
+            require(not math.isnan(value), "f must be finite", "nan", x=x)
             slope, expected, error = self._slopes(line)
             if not math.isfinite(expected) or error > 0.1 * max(abs(expected), abs(slope), 1e-300):
                 continue
@@ -148,22 +141,15 @@ class ValueAndGradientChecks(ProblemChecks):
         self, wrong: tuple[LineSegment, float, float], visited: list[tuple[float, float]]
     ) -> NoReturn:
         line, slope, expected = wrong
-        u = "y - x" if not self.space.dense else "u"
         text = f"{format_brief(slope)}, off by {format_brief(slope - expected)}"
         ratios = np.array([a / b for a, b in visited if b != 0.0])
         if len(ratios) > 1 and np.ptp(ratios) <= 1e-4 * abs(ratios).max():
             text += f"; everywhere it is {format_brief(float(ratios.mean()))} times the derivative"
-        point: dict[str, Any] = {"x": line.x}
-        if isinstance(line.x, np.ndarray):
-            point["u"] = line.y - line.x
-        else:
-            point["y"] = line.y
-        needed = format_brief(expected)
-        raise CheckFailed(
-            f"<gradient(x), {u}> must be {needed}, the derivative of value at x along {u}",
-            text,
-            point,
-        )
+        u, ends = "y - x", {"x": line.x, "y": line.y}
+        if self.space.dense:
+            u, ends = "u", {"x": line.x, "u": line.y - line.x}
+        needed = f"{format_brief(expected)}, the derivative of value at x along {u}"
+        raise CheckFailed(f"<gradient(x), {u}> must be {needed}", text, ends)
 
     def check_hessian(self) -> str:
         """Check Hessian-vector products against finite differences of gradients.
@@ -203,13 +189,9 @@ class ValueAndGradientChecks(ProblemChecks):
             if "batch" in problem.lacks:
                 continue
             S = space.rng.integers(n, size=5)
-            singles = [H.batch(np.array([j]), line.y, keep(s)) for j in S.tolist()]
-            check_equal(
-                "hessian(s).batch(S, y, s) must be the mean over S",
-                H.batch(S, line.y, keep(s)),
-                np.mean(singles, axis=0),
-                {"s": s, "S": S},
-            )
+            mean = np.mean([H.batch(np.array([j]), line.y, keep(s)) for j in S.tolist()], axis=0)
+            needed = "hessian(s).batch(S, y, s) must be the mean over S"
+            check_equal(needed, H.batch(S, line.y, keep(s)), mean, {"s": s, "S": S})
         return f"products at {looked} points, against differences of gradients"
 
     # --- what else a problem says -----------------------------------------------------------------
@@ -244,11 +226,8 @@ class ValueAndGradientChecks(ProblemChecks):
         """Check that <g, lo(g)> lies between the bounds of `minimum(g)`, up to a tolerance."""
         problem, space = self.problem, self.space
         skip_unless_offered(problem, "lo")
-        if (
-            problem.norm is not None
-            and problem.norm.matrix_products_per_lmo
-            and not problem.is_bounded
-        ):
+        norm_set = None if problem.is_bounded else problem.norm
+        if norm_set is not None and norm_set.matrix_products_per_lmo:
             raise CheckSkipped(
                 "lo is approximate for this norm: the measure lmo_lower shows how accurate lo is"
             )
@@ -260,9 +239,9 @@ class ValueAndGradientChecks(ProblemChecks):
             lower, upper = problem.minimum(g)
             reached = float(np.vdot(g, as_dense_array(v))) if space.dense else inner(g, v)
             allowed = tolerance * max(abs(lower), abs(upper)) + 1e-12 * norm(g) * space.scale
-            if reached > upper + allowed or reached < lower - allowed:
-                needed = f"<g, lo(g)> must be {format_brief(upper)}, which minimum(g) returns"
-                raise CheckFailed(needed, format_brief(reached), {"g": g})
+            is_inside = not (reached > upper + allowed or reached < lower - allowed)
+            needed = f"<g, lo(g)> must be {format_brief(upper)}, which minimum(g) returns"
+            require(is_inside, needed, format_brief(reached), g=g)
         return "lo and minimum agree"
 
     def check_best_known(self) -> str:
@@ -274,9 +253,9 @@ class ValueAndGradientChecks(ProblemChecks):
         for k in TimeLimit(self.seconds_per_check).rounds(100):
             x = self.space.start() if k == 0 else self.space.random_member()
             value = value_as_float(self.problem, keep(x)) + (0.0 if h is None else h.value(x))
-            if value < best - 1e-9 * max(1.0, abs(best)):
-                needed = f"the objective must be at least best_known = {format_brief(best)}"
-                raise CheckFailed(needed, format_brief(value), {"x": x})
+            is_above = not value < best - 1e-9 * max(1.0, abs(best))
+            needed = f"the objective must be at least best_known = {format_brief(best)}"
+            require(is_above, needed, format_brief(value), x=x)
         return f"no value is below {format_brief(best)}"
 
     def check_measures_at_start(self) -> str:

@@ -9,15 +9,16 @@ from pfbench.base.protocols import Problem
 from pfbench.checking.components import ComponentChecks
 from pfbench.checking.constant_search import SEARCHES, ConstantSearch
 from pfbench.checking.findings import (
-    CheckFailed,
     CheckRunner,
     CheckSkipped,
     format_brief,
     locate_methods,
+    require,
     skip_unless_offered,
 )
 from pfbench.checking.function_checks import ValueAndGradientChecks, check_start
-from pfbench.checking.lines import PointSampler
+from pfbench.checking.lines import PointSampler, norm
+from pfbench.checking.penalty_checks import advantage_beyond_strong_convexity
 from pfbench.checking.sampler_checks import SamplerChecks
 
 _SECONDS = 0.25
@@ -80,25 +81,21 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
 
 def _check_combinations_in_set(problem: Problem, space: PointSampler) -> str:
     """Check that random convex combinations of the start and vertices are in the set."""
+    requirement = "convex combinations of start and vertices must be in the set"
     for _ in range(20):
         x = space.random_member()
-        if not problem.set.contains(x):
-            raise CheckFailed(
-                "convex combinations of start and vertices must be in the set",
-                "contains is False for one of these combinations",
-                {"x": x},
-            )
+        observed = "contains is False for one of these combinations"
+        require(problem.set.contains(x), requirement, observed, x=x)
     return "20 convex combinations of start and vertices are in the set"
 
 
 def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
     constants = search.constants
-    if problem.n is not None and constants.n != problem.n:
-        raise CheckFailed(f"constants(start).n must equal n = {problem.n}", f"{constants.n}")
+    has_n = problem.n is None or constants.n == problem.n
+    require(has_n, f"constants(start).n must equal n = {problem.n}", f"{constants.n}")
     for name in SEARCHES:
         value = float(getattr(constants, name))
-        if math.isnan(value) or value < 0.0:
-            raise CheckFailed(f"{name} must be at least 0, or infinite if unknown", f"{value:g}")
+        require(value >= 0.0, f"{name} must be at least 0, or infinite if unknown", f"{value:g}")
     names = [name for name in SEARCHES if math.isfinite(getattr(constants, name))]
     silent = [name for name in names if not constants.derivations.get(name)]
     words = f"; no derivation is stated for {', '.join(silent)}" if silent else ""
@@ -120,20 +117,16 @@ def _check_proximal_map(problem: Any, space: PointSampler) -> str:
         p = problem.prox(x, g, lam)
 
         def objective(z: Any, y: Any = y, lam: float = lam) -> float:
-            part = 0.0 if h is None else lam * float(h.value(z))
-            return part + 0.5 * float(((z - y) ** 2).sum())
+            return (0.0 if h is None else lam * float(h.value(z))) + 0.5 * norm(z - y) ** 2
 
-        lower = objective(p)
         members = [space.random_member() for _ in range(10)]
-        members += [p + w * (z - p) for z in list(members) for w in (1e-1, 1e-3)]
-        for z in members:
-            # Strong convexity: every other point is worse by half its squared distance.
-            short = lower + 0.5 * float(((z - p) ** 2).sum()) - objective(z)
-            if not short <= 1e-8 * max(1.0, abs(lower)):
-                raise CheckFailed(
-                    "prox(x, g, lam) must minimise lam h(z) + |z - (x - lam g)|^2/2 over the set "
-                    "(h: penalty)",
-                    f"z is better, by {format_brief(short)} more than strong convexity allows",
-                    {"x": x, "g": g, "lam": lam, "z": z},
-                )
+        for z in members + [p + w * (z - p) for z in members for w in (1e-1, 1e-3)]:
+            short = advantage_beyond_strong_convexity(objective, p, z)
+            require(
+                short <= 1e-8 * max(1.0, abs(objective(p))),
+                "prox(x, g, lam) must minimise lam h(z) + |z - (x - lam g)|^2/2 over the set "
+                "(h: penalty)",
+                f"z is better, by {format_brief(short)} more than strong convexity allows",
+                **{"x": x, "g": g, "lam": lam, "z": z},
+            )
     return "no other point is better than prox(x, g, lam)"

@@ -136,16 +136,11 @@ def _run_algorithm_checks(algorithm: Any, examination: CheckRunner, on: Any) -> 
         on = on or algorithms.make_small_problem(algorithm.algorithm_class)  # type: ignore[arg-type]
         algorithm = resolve_run(on, algorithm).algorithm
     tried = algorithms.check_algorithm(algorithm, examination, on)
-    if not examination.has_failed:
+    if all(result.status != "failed" for result in examination.findings):
         own = getattr(algorithms.with_test_parameters(algorithm), "estimator", None)
         if isinstance(own, Estimator) and not _is_builtin(own):
-            with examination.prefix_findings("estimator: ") as inside:
-                estimator_checks.check_estimator(own, inside)
+            estimator_checks.check_estimator(own, examination.for_component("estimator: "))
     return tried
-
-
-def _run_set_checks(result: Any, examination: CheckRunner, on: Any) -> None:
-    check_set(result, examination)
 
 
 def _run_problem_checks(result: Any, examination: CheckRunner, on: Any) -> None:
@@ -158,11 +153,9 @@ def _run_problem_checks(result: Any, examination: CheckRunner, on: Any) -> None:
         return
     check_problem(result, examination)
     if result.is_bounded and not _is_builtin(result.set):
-        with examination.prefix_findings("set: ") as inside:
-            check_set(result.set, inside)
+        check_set(result.set, examination.for_component("set: "))
     if result.penalty is not None and not _is_builtin(result.penalty):
-        with examination.prefix_findings("penalty: ") as inside:
-            check_penalty(result.penalty, result.shape, inside)
+        check_penalty(result.penalty, result.shape, examination.for_component("penalty: "))
 
 
 def _is_builtin(part: Any) -> bool:
@@ -217,9 +210,9 @@ def _load_builtin_algorithm(selector: Selector) -> Any:
     cls, parameters = ALGORITHMS[selector.name], selector.parameters
     if not parameters:
         return cls
+    chosen = named_algorithm(selector)  # which refuses unknown parameters
     if "epsilon" in parameters:
-        return named_algorithm(selector)
-    named_algorithm(selector)
+        return chosen
     needed = {k: v for k, v in USUAL.items() if k in cls.list_required_parameters()}
     return named_algorithm(Selector(selector.name, needed | dict(parameters), selector.texts))
 
@@ -304,7 +297,12 @@ _OF_KINDS: Mapping[str, _ObjectKind] = MappingProxyType(
             ALGORITHMS, _load_builtin_algorithm, _run_algorithm_checks, ("run",)
         ),
         "problem": _ObjectKind(PROBLEMS, build_problem, _run_problem_checks),
-        "set": _ObjectKind(SETS, _load_small_builtin_set, _run_set_checks, ("lo", "contains")),
+        "set": _ObjectKind(
+            SETS,
+            _load_small_builtin_set,
+            lambda body, runner, _: check_set(body, runner),
+            ("lo", "contains"),
+        ),
         "penalty": _ObjectKind(
             PENALTIES, _load_builtin_penalty, _run_penalty_checks, ("value", "prox")
         ),

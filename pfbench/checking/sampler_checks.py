@@ -13,7 +13,7 @@ import scipy
 from pfbench.base.arrays import Floats
 from pfbench.base.sample import Draws
 from pfbench.checking.components import check_equal
-from pfbench.checking.findings import CheckFailed, CheckSkipped, TimeLimit, format_brief
+from pfbench.checking.findings import CheckFailed, CheckSkipped, TimeLimit, format_brief, require
 from pfbench.checking.lines import ProblemChecks, move_point_toward, norm
 from pfbench.points import distance, keep
 from pfbench.verification.statistics.means import log_e_values
@@ -62,8 +62,8 @@ class SamplerChecks(ProblemChecks):
             np.array([self._batch(np.random.default_rng(seed), size, x) for seed in range(_SEEDS)])
             for size in (1, 8)
         )
-        if not np.array_equal(batch[3], self._batch(np.random.default_rng(3), 8, x)):
-            raise CheckFailed("equal seeds must give equal batch gradients", "two differ", {"x": x})
+        is_same = np.array_equal(batch[3], self._batch(np.random.default_rng(3), 8, x))
+        require(is_same, "equal seeds must give equal batch gradients", "two differ", x=x)
         # For a correct sampler the chance is (p (1 - p^8))^63 < 1e-10: its single gradients are
         # equal with probability p each, and a batch of 8 such gradients has the same mean.
         if np.ptp([single, batch], axis=1).max() == 0.0 and norm(single[0] - batch[0]) > rounding:
@@ -116,12 +116,9 @@ class SamplerChecks(ProblemChecks):
             before = np.array(problem.batch(S, keep(x)))
             at_y = np.array(problem.batch(S, keep(y)))
             problem.batch(problem.sample(rng, 3), keep(y))
-            if not np.array_equal(before, problem.batch(S, keep(x))):
-                raise CheckFailed(
-                    "batch(S, x) must depend on S and x alone",
-                    "two calls with the same arguments differ",
-                    {"x": x},
-                )
+            is_same = np.array_equal(before, problem.batch(S, keep(x)))
+            needed = "batch(S, x) must depend on S and x alone"
+            require(is_same, needed, "two calls with the same arguments differ", x=x)
             change = np.asarray(problem.difference(S, keep(x), keep(y)))
             needed = "difference(S, x, y) must be batch(S, x) - batch(S, y)"
             check_equal(needed, change, before - at_y, {"x": x, "y": y})
@@ -154,14 +151,17 @@ class SamplerChecks(ProblemChecks):
             reach = math.log(2 * _MEAN_POINTS * expected.size / _FALSE_ALARM)
             rounding = 1e-9 * norm(expected) + 1e-100
             variance = max(sigma2 / size, rounding**2)
-            if math.isfinite(sigma2) and _is_zero_mean_rejected(means - expected, variance, reach):
-                raise CheckFailed(
-                    "the mean of grad f(x, xi) over xi must be gradient(x) (tested for independent "
-                    f"draws of variance at most sigma2 = {format_brief(sigma2)})",
-                    f"the mean of {means.shape[0] * size:,} draws is off by "
-                    f"{format_brief(float(error.max()))} in an entry",
-                    {"x": x},
-                )
+            is_rejected = math.isfinite(sigma2) and _is_zero_mean_rejected(
+                means - expected, variance, reach
+            )
+            off_by = format_brief(float(error.max()))
+            require(
+                not is_rejected,
+                "the mean of grad f(x, xi) over xi must be gradient(x) (tested for independent "
+                f"draws of variance at most sigma2 = {format_brief(sigma2)})",
+                f"the mean of {means.shape[0] * size:,} draws is off by {off_by} in an entry",
+                x=x,
+            )
             resolution = max(resolution, 2.0 * math.sqrt(2.0 * reach * variance / _BATCHES))
             standard = np.maximum(means.std(axis=0, ddof=1) / math.sqrt(_BATCHES), rounding)
             k = int(np.argmax(error / standard))
@@ -193,15 +193,11 @@ class SamplerChecks(ProblemChecks):
     def check_constants(self) -> str:
         """Check the constants sigma2, L_ms and L_max by draws."""
         constants = self.problem.constants(self.problem.start())
-        names = [
-            name for name in ("sigma2", "L_ms", "L_max") if math.isfinite(getattr(constants, name))
-        ]
-        if not names:
+        upper = {name: float(getattr(constants, name)) for name in _MEANINGS}
+        finite = {name: value for name, value in upper.items() if math.isfinite(value)}
+        if not finite:
             raise CheckSkipped("the problem states none of sigma2, L_ms and L_max")
-        observed = [
-            self._check_constant_by_draws(name, float(getattr(constants, name))) for name in names
-        ]
-        return "; ".join(observed)
+        return "; ".join(self._check_constant_by_draws(*each) for each in finite.items())
 
     def _error_or_ratio_squares(
         self, constant: str, x: Any, y: Any, rng: Any, rounds: Any
@@ -228,14 +224,13 @@ class SamplerChecks(ProblemChecks):
         rng, problem = np.random.default_rng(12), self.problem
         patience = TimeLimit(self.seconds_per_check)
         points = [self.space.random_member() for _ in range(6)]
-        if self.space.is_bounded:
-            points += [
-                keep(move_point_toward(points[0], self.space.vertex(), 1.0)) for _ in range(6)
-            ]
+        for _ in range(6 if self.space.is_bounded else 0):
+            points.append(move_point_toward(points[0], self.space.vertex(), 1.0))
         pairs = [(x, y) for x in points if distance(x, y := self.space.sample_near(x)) > 0.0]
-        pilots = []
-        for _, (x, y) in zip(patience.rounds(len(pairs)), pairs, strict=False):
-            pilots.append(self._error_or_ratio_squares(name, x, y, rng, range(_PILOT)))
+        pilots = [
+            self._error_or_ratio_squares(name, *pairs[k], rng, range(_PILOT))
+            for k in patience.rounds(len(pairs))
+        ]
         if not pilots:
             raise CheckSkipped("no two distinct points of the set were found")
         typical = np.max if name == "L_max" else np.mean
@@ -253,14 +248,12 @@ class SamplerChecks(ProblemChecks):
             is_refuted = log_e_values(groups, bound).max() > -math.log(_FALSE_ALARM)
             value = float(squares.mean())
         value = value if name == "sigma2" else math.sqrt(value)
-        meaning = _MEANINGS[name]
         if is_refuted:
             self._refuted_variance = value if name == "sigma2" else 0.0
-            raise CheckFailed(
-                f"{meaning} must not exceed {name} = {format_brief(upper)}",
-                f"{format_brief(value)}, over {squares.size:,} draws",
-                {"x": x} if name == "sigma2" else {"x": x, "y": y},
-            )
+        needed = f"{_MEANINGS[name]} must not exceed {name} = {format_brief(upper)}"
+        observed = f"{format_brief(value)}, over {squares.size:,} draws"
+        arguments = {"x": x} if name == "sigma2" else {"x": x, "y": y}
+        require(not is_refuted, needed, observed, **arguments)
         return f"{name} {format_brief(value)} of {format_brief(upper)}, by {squares.size:,} draws"
 
 

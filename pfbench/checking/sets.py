@@ -7,8 +7,9 @@ that `contains` accepts.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,9 @@ from pfbench.checking.findings import (
     TimeLimit,
     format_brief,
     locate_methods,
+    require,
 )
 from pfbench.checking.lines import as_dense_array, norm
-from pfbench.checking.members import MAX_MEMBERS, SECONDS, SetWithKnownPoints
 from pfbench.points import DensePointFormat
 
 _RELATIVE = 1e-8
@@ -32,14 +33,17 @@ _RELATIVE = 1e-8
 _BEYOND = 1e-3
 """Distance beyond a vertex, in diameters of the set, at which no point may be in the set."""
 
-Look = tuple[str, Callable[[], str], str]
-"""Name of a check, its function, and the methods to blame if the function raises."""
+_SECONDS = 0.6
+"""Seconds after which each check of a set starts no further trial."""
+
+_MAX_MEMBERS = 400
+"""Maximum number of random vertices of a set that are stored."""
 
 
 def check_set(body: Any, runner: CheckRunner) -> None:
     """Check the methods and the diameter of a feasible set."""
-    look, checks = runner.run_check, SetChecks(body)
-    looks: tuple[Look, ...] = (
+    checks = SetChecks(body)
+    looks = (
         ("it declares what it is", checks.check_required_attributes, "shape diameter"),
         ("start", checks.check_start, "start contains"),
         ("lo answers", checks.check_lo_dtype_and_shape, "lo"),
@@ -54,13 +58,85 @@ def check_set(body: Any, runner: CheckRunner) -> None:
         ("projection", checks.check_projection, "project contains"),
     )
     for number, (check, point, methods) in enumerate(looks):
-        is_passed = look(check, point, locations=locate_methods(body, *methods.split()))
+        locations = locate_methods(body, *methods.split())
+        is_passed = runner.run_check(check, point, locations=locations)
         if not is_passed and number < 3:  # the others need all three
             return
 
 
-class SetChecks(SetWithKnownPoints):
+class SetChecks:
     """Checks of a feasible set, whose method `contains` serves as its definition."""
+
+    def __init__(self, body: Any) -> None:
+        self.body = body
+        self.rng = np.random.default_rng(17)
+
+    # --- known points of the set ------------------------------------------------------------------
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the points of the set."""
+        value = getattr(self.body, "shape", None)
+        return tuple(np.shape(self.body.start()) if value is None else value)
+
+    @cached_property
+    def diameter_or_one(self) -> float:
+        """Diameter of the set, or 1 if that is not positive and finite."""
+        D = float(self.body.diameter)
+        return D if 0.0 < D < math.inf else 1.0
+
+    @cached_property
+    def trial_gradients(self) -> list[Floats]:
+        """Inputs to test `lo` with: normal, unit, integer, constant and slowly rotating arrays."""
+        size = math.prod(self.shape)
+        rows = list(self.rng.standard_normal((60, size)))
+        units = self.rng.permutation(size)[:20]
+        rows += [sign * np.eye(1, size, k)[0] for k in units for sign in (1.0, -1.0)]
+        rows += list(self.rng.integers(-2, 3, size=(20, size)).astype(float))
+        rows += [np.ones(size), -np.ones(size), np.zeros(size), np.arange(size) - size / 2.0]
+        a, b = self.rng.standard_normal((2, size))
+        # As in a run: each is near the last one.
+        rows += [math.cos(t) * a + math.sin(t) * b for t in np.linspace(0.0, math.pi, 60)]
+        return [g.reshape(self.shape) for g in rows]
+
+    @cached_property
+    def answers(self) -> list[tuple[Floats, Floats]]:
+        """Pairs (g, lo(g)) for as many test inputs g as time allows."""
+        return [(g, self._lo(g.copy())) for g in _iterate_in_time(self.trial_gradients)]
+
+    @cached_property
+    def member_rows(self) -> Floats:
+        """Known points of the set as rows: answers of `lo`, random vertices and the start."""
+        rng = np.random.default_rng(5)
+        rows = [v for _, v in self.answers]
+        if hasattr(self.body, "random_vertex"):
+            rows += [self._draw_vertex(rng) for _ in TimeLimit(_SECONDS).rounds(_MAX_MEMBERS)]
+        members = [x.ravel() for x in (*rows, self.body.start()) if self.contains(x)]
+        return np.unique(np.array(members).reshape(len(members), -1), axis=0)
+
+    def _lo(self, g: Floats) -> Floats:
+        return as_dense_array(self.body.lo(g))
+
+    def _draw_vertex(self, rng: np.random.Generator) -> Floats:
+        return as_dense_array(self.body.random_vertex(rng))
+
+    def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
+        """Return whether the method `contains` of the set accepts x."""
+        return bool(self.body.contains(x, tolerance))
+
+    def random_member(self) -> Floats:
+        """Return a random convex combination of a few known points of the set."""
+        rows = self.member_rows
+        few = rows[self.rng.integers(len(rows), size=int(self.rng.integers(2, 6)))]
+        weights = self.rng.dirichlet(np.ones(len(few)))
+        return np.asarray(weights @ few).reshape(self.shape)
+
+    @cached_property
+    def mean_member(self) -> Floats:
+        """Mean of all known points of the set."""
+        return np.asarray(self.member_rows.mean(axis=0)).reshape(self.shape)
+
+    # --- checks -----------------------------------------------------------------------------------
 
     def check_required_attributes(self) -> str:
         """Check that the set has all required attributes, and a finite diameter."""
@@ -68,29 +144,22 @@ class SetChecks(SetWithKnownPoints):
         needed = ("name", "diameter", "has_projection", "contains", "lo", "minimum", "start")
         # A property that raises is there.
         lacking = [p for p in needed if not (hasattr(body, p) or hasattr(type(body), p))]
-        if lacking:
-            raise CheckFailed(
-                f"a set must have the attributes {', '.join(needed)}",
-                f"it has no {', '.join(lacking)}",
-            )
-        D = body.diameter
-        if not 0.0 <= float(D) < math.inf:
-            raise CheckFailed("D must be finite", f"{D}")
-        return f"points of shape {self.shape}, diameter {format_brief(float(D))}"
+        requirement = f"a set must have the attributes {', '.join(needed)}"
+        require(not lacking, requirement, f"it has no {', '.join(lacking)}")
+        D = float(body.diameter)
+        require(0.0 <= D < math.inf, "D must be finite", f"{D}")
+        return f"points of shape {self.shape}, diameter {format_brief(D)}"
 
     def check_start(self) -> str:
         """Check that the start is in the set, and that each call returns a new copy."""
         x = self.body.start()
-        if np.shape(x) != self.shape:
-            raise CheckFailed(f"start must have shape {self.shape}", f"{np.shape(x)}", {"x": x})
-        if not self.contains(x):
-            raise CheckFailed("the start must be in the set", "contains is False", {"x": x})
+        shape = np.shape(x)
+        require(shape == self.shape, f"start must have shape {self.shape}", f"{shape}", x=x)
+        require(self.contains(x), "the start must be in the set", "contains is False", x=x)
         before = x.copy()
         x += 1.0
-        if not np.array_equal(self.body.start(), before):
-            raise CheckFailed(
-                "start must return a new copy", "a change of one start changes the others"
-            )
+        is_new = np.array_equal(self.body.start(), before)
+        require(is_new, "start must return a new copy", "a change of one start changes the others")
         return "a member, a fresh copy each time"
 
     def check_lo_dtype_and_shape(self) -> str:
@@ -99,10 +168,8 @@ class SetChecks(SetWithKnownPoints):
         ones = np.ones(self.shape)
         for g in (self.trial_gradients[0], ones, -ones, 0.0 * ones):
             v = self.body.lo(g.copy())
-            if not g.any() and not np.isfinite(as_dense_array(v)).all():
-                raise CheckFailed(
-                    "lo(0) must be a finite vertex", format_brief(as_dense_array(v)), {"g": g}
-                )
+            if not (g.any() or np.isfinite(entries := as_dense_array(v)).all()):
+                raise CheckFailed("lo(0) must be a finite vertex", format_brief(entries), {"g": g})
             if not form.is_vertex(v):
                 raise CheckFailed(f"lo(g) must be {form.points_text}", form.describe(v), {"g": g})
         return form.points_text
@@ -110,37 +177,28 @@ class SetChecks(SetWithKnownPoints):
     def check_lo_answers_are_members(self) -> str:
         """Check that the set contains the points that `lo` returns."""
         for g, v in self.answers:
-            if not self.contains(v):
-                raise CheckFailed(
-                    "lo(g) must be in the set",
-                    f"lo(g) is {format_brief(v)}, for which contains is False",
-                    {"g": g},
-                )
+            observed = f"lo(g) is {format_brief(v)}, for which contains is False"
+            require(self.contains(v), "lo(g) must be in the set", observed, g=g)
         return f"{len(self.answers)} answers of lo are members"
 
     def check_minimality(self) -> str:
         """Check that no known point x of the set has <g, x> < <g, lo(g)>."""
-        patience = TimeLimit(SECONDS)
-        for k in patience.rounds(len(self.answers)):
-            g, v = self.answers[k]
+        for g, v in _iterate_in_time(self.answers):
             reached, values = float(np.vdot(g, v)), self.member_rows @ g.ravel()
-            best = int(np.argmin(values))
-            better = self.member_rows[best].reshape(self.shape)
-            if values[best] < reached - self._rounding_allowance(g):
-                self._fail_not_minimal(g, reached, better)
+            better = self.member_rows[int(np.argmin(values))].reshape(self.shape)
+            if values.min() < reached - self._rounding_allowance(g):
+                text = f"<g, lo(g)> = {format_brief(reached)}"
+                if float(np.vdot(g, self._lo(-g))) < reached - self._rounding_allowance(g):
+                    text += "; lo(-g) is better: does lo maximise (a wrong sign)?"
+                lowest = _product(g, better)
+                raise CheckFailed(
+                    f"<g, lo(g)> must be the minimum of <g, v> over the set, at most {lowest}",
+                    text,
+                    {"g": g, "a lower member": better},
+                )
             self._check_not_improvable(g, v, reached)
-        few = " (all that were found)" if len(self.member_rows) < MAX_MEMBERS / 2 else ""
-        return f"none of {len(self.member_rows)} members{few} is better in {len(self.answers)} directions"  # noqa: E501
-
-    def _fail_not_minimal(self, g: Floats, reached: float, better: Floats) -> None:
-        text = f"<g, lo(g)> = {format_brief(reached)}"
-        opposite = as_dense_array(self.body.lo(-g))
-        if float(np.vdot(g, opposite)) < reached - self._rounding_allowance(g):
-            text += "; lo(-g) is better: does lo maximise (a wrong sign)?"
-        raise CheckFailed(
-            f"<g, lo(g)> must be the minimum of <g, v> over the set, at most {_product(g, better)}",
-            text,
-            {"g": g, "a lower member": better},
+        return (
+            f"none of {len(self.member_rows)} members is better in {len(self.answers)} directions"
         )
 
     def _check_not_improvable(self, g: Floats, v: Floats, reached: float) -> None:
@@ -180,44 +238,23 @@ class SetChecks(SetWithKnownPoints):
     def check_extreme_points(self) -> str:
         """Check that no vertex that `lo` returns lies between two points of the set."""
         looked = 0
-        for k in TimeLimit(SECONDS).rounds(len(self.answers)):
-            g, v = self.answers[-1 - k]
-            self._check_between(v, self._vertices_and_members_near_minimal(g), "lo(g)", {"g": g})
+        for g, v in _iterate_in_time(self.answers[::-1]):
+            tilts = 1e-6 * max(norm(g), 1e-3) * self.rng.standard_normal((4, *self.shape))
+            close = np.argsort(self.member_rows @ g.ravel(), kind="stable")[:6]
+            near = [self.member_rows[i].reshape(self.shape) for i in close]
+            self._check_between(v, [*(self._lo(g + t) for t in tilts), *near], "lo(g)", g=g)
             looked += 1
-        return f"no answer of {looked} lies between members{self._remark_on_undeclared_polytope()}"
+        return f"no answer of {looked} lies between members"
 
-    def _remark_on_undeclared_polytope(self) -> str:
-        """Return a hint if a set seems to be a polytope but does not declare it, else ""."""
-        few = len(self.member_rows)
-        if getattr(self.body, "polytope", False) or 2 * few > self.found_member_count:
-            return ""
-        return (
-            f"; {self.found_member_count} answers gave only {few} members: if the set is a polytope, set "  # noqa: E501
-            "polytope = True, which methods that store its vertices (afw, pfw, bpfw) require"
-        )
-
-    def _vertices_and_members_near_minimal(self, g: Floats) -> list[Floats]:
-        """Return vertices and known points x of the set that nearly minimise <g, x>."""
-        tilts = 1e-6 * max(norm(g), 1e-3) * self.rng.standard_normal((4, *self.shape))
-        near = [as_dense_array(self.body.lo(g + tilt)) for tilt in tilts]
-        values = self.member_rows @ g.ravel()
-        close = np.argsort(values, kind="stable")[:6]
-        return near + [self.member_rows[i].reshape(self.shape) for i in close]
-
-    def _check_between(
-        self, v: Floats, rest: list[Floats], point: str, arguments: dict[str, Any]
-    ) -> None:
+    def _check_between(self, v: Floats, rest: list[Floats], point: str, **arguments: Any) -> None:
         for w in rest:
             far = norm(v - w)
             if far < 1e-5 * self.diameter_or_one:
                 continue
             y = v + (_BEYOND * self.diameter_or_one / far) * (v - w)
-            if self.contains(y):
-                raise CheckFailed(
-                    f"{point} must be a vertex, which lies between no two points of the set",
-                    f"the point is {format_brief(v)}, which lies between w and y",
-                    {**arguments, "w": w, "y": y},
-                )
+            requirement = f"{point} must be a vertex, which lies between no two points of the set"
+            observed = f"the point is {format_brief(v)}, which lies between w and y"
+            require(not self.contains(y), requirement, observed, **arguments, w=w, y=y)
 
     def check_lo_pure_and_scale_invariant(self) -> str:
         """Check that lo leaves g unchanged, and that lo(c g), c > 0, minimises <g, v> like lo(g).
@@ -226,24 +263,17 @@ class SetChecks(SetWithKnownPoints):
         """
         for g, v in self.answers[:20]:
             copy = g.copy()
-            recomputed = as_dense_array(self.body.lo(copy))
-            if not np.array_equal(copy, g):
-                raise CheckFailed("lo must not change g", "lo changes g in place", {"g": g})
-            if not np.array_equal(recomputed, v):
-                raise CheckFailed(
-                    "lo(g) must return the same vertex in each call",
-                    f"{format_brief(recomputed)} after {format_brief(v)}: is an array reused?",
-                    {"g": g},
-                )
+            recomputed = self._lo(copy)
+            require(np.array_equal(copy, g), "lo must not change g", "lo changes g in place", g=g)
+            requirement = "lo(g) must return the same vertex in each call"
+            observed = f"{format_brief(recomputed)} after {format_brief(v)}: is an array reused?"
+            require(np.array_equal(recomputed, v), requirement, observed, g=g)
             for factor in (1e-6, 1e6):
-                w = as_dense_array(self.body.lo(factor * g))
-                if abs(float(np.vdot(g, w - v))) > self._rounding_allowance(g):
-                    raise CheckFailed(
-                        f"the vertex lo({factor:g} g) must minimise <g, v>, as lo(g) does",
-                        f"<g, .> = {format_brief(float(np.vdot(g, w)))} instead of "
-                        f"{format_brief(float(np.vdot(g, v)))}",
-                        {"g": g},
-                    )
+                w = self._lo(factor * g)
+                is_minimal = not abs(float(np.vdot(g, w - v))) > self._rounding_allowance(g)
+                requirement = f"the vertex lo({factor:g} g) must minimise <g, v>, as lo(g) does"
+                observed = f"<g, .> = {_product(g, w)} instead of {_product(g, v)}"
+                require(is_minimal, requirement, observed, g=g)
         return "g stays unchanged; neither its norm nor earlier calls change the answer"
 
     def check_minimum_interval(self) -> str:
@@ -251,48 +281,39 @@ class SetChecks(SetWithKnownPoints):
         for g, v in self.answers:
             lower, upper = self.body.minimum(g)
             reached, allowed = float(np.vdot(g, v)), self._rounding_allowance(g)
-            other_lower = float((self.member_rows @ g.ravel()).min())
-            if not lower - allowed <= reached or not lower <= upper + allowed:
-                statement = f"minimum(g) must start at most at <g, lo(g)> = {format_brief(reached)}"
-            elif upper > reached + allowed + 1e-2 * abs(reached) or lower > other_lower + allowed:
-                statement = f"minimum(g) must contain the least <g, x>, {format_brief(min(reached, other_lower))}"  # noqa: E501
-            else:
-                continue
+            lowest = float((self.member_rows @ g.ravel()).min())
             interval = f"({format_brief(lower)}, {format_brief(upper)})"
-            raise CheckFailed(statement, interval, {"g": g})
+            requirement = f"minimum(g) must start at most at <g, lo(g)> = {format_brief(reached)}"
+            starts_below = lower - allowed <= reached and lower <= upper + allowed
+            require(starts_below, requirement, interval, g=g)
+            best = format_brief(min(reached, lowest))
+            requirement = f"minimum(g) must contain the least <g, x>, {best}"
+            ends_above = upper > reached + allowed + 1e-2 * abs(reached)
+            require(not (ends_above or lower > lowest + allowed), requirement, interval, g=g)
         return f"contains the least <g, x> for {len(self.answers)} directions g"
 
     def check_membership(self) -> str:
         """Check that `contains` accepts convex combinations of members, and rejects outsiders."""
-        for _ in TimeLimit(SECONDS).rounds(60):
+        for _ in TimeLimit(_SECONDS).rounds(60):
             x = self.random_member()
-            if not self.contains(x):
-                raise CheckFailed(
-                    "convex combinations of points of the set must be in the set",
-                    "contains is False",
-                    {"x": x},
-                )
+            requirement = "convex combinations of points of the set must be in the set"
+            require(self.contains(x), requirement, "contains is False", x=x)
+        accepted = "contains(x) is True"
         for _, v in self.answers[:60]:
             away = v - self.mean_member
             if norm(away) <= 1e-6 * self.diameter_or_one:
                 continue
             y = self.mean_member + (1.0 + 0.01) * away
-            if self.contains(y):
-                raise CheckFailed(
-                    "points 1 % farther from the centre than a vertex must be outside the set",
-                    "contains(x) is True",
-                    {"v": v, "x": y},
-                )
+            requirement = "points 1 % farther from the centre than a vertex must be outside the set"
+            require(not self.contains(y), requirement, accepted, v=v, x=y)
         bad = self.mean_member.copy()
         bad.ravel()[0] = math.nan
         accepts_nan = False
         with suppress(Exception):  # in a run, too, the point is then outside
             accepts_nan = self.contains(bad)
-        if accepts_nan:
-            raise CheckFailed("contains must reject NaN", "contains(x) is True", {"x": bad})
+        require(not accepts_nan, "contains must reject NaN", accepted, x=bad)
         far = self.mean_member + 1e3 * self.diameter_or_one
-        if self.contains(far):
-            raise CheckFailed("far points must be outside", "contains(x) is True", {"x": far})
+        require(not self.contains(far), "far points must be outside", accepted, x=far)
         return "convex combinations are in the set; points beyond vertices, or not finite, are not"
 
     def check_random_vertices_extreme(self) -> str:
@@ -303,19 +324,18 @@ class SetChecks(SetWithKnownPoints):
         if not hasattr(self.body, "random_vertex"):
             raise CheckSkipped("the set has no method random_vertex")
         rng = np.random.default_rng(3)
-        vertices = [self.draw_vertex(rng) for _ in TimeLimit(SECONDS).rounds(30)]
+        vertices = [self._draw_vertex(rng) for _ in TimeLimit(_SECONDS).rounds(30)]
         for v in vertices:
-            if v.shape != self.shape or not self.contains(v):
-                raise CheckFailed("random vertices must be in the set", format_brief(v), {"v": v})
+            is_member = v.shape == self.shape and self.contains(v)
+            require(is_member, "random vertices must be in the set", format_brief(v), v=v)
             rest = [w for _, w in self.answers[:10]] + vertices[:10]
-            self._check_between(v, rest, "a random vertex", {})
+            self._check_between(v, rest, "a random vertex")
         rng = np.random.default_rng(3)
-        recomputed = [self.draw_vertex(rng) for _ in vertices]
-        if not np.array_equal(recomputed, vertices):
-            raise CheckFailed("random_vertex must depend on rng alone", "the vertices differ")
+        are_equal = np.array_equal([self._draw_vertex(rng) for _ in vertices], vertices)
+        require(are_equal, "random_vertex must depend on rng alone", "the vertices differ")
         are_many = len(self.member_rows) > 2 and len(vertices) > 5
-        if are_many and not np.ptp(np.array(vertices), axis=0).any():
-            raise CheckFailed("random vertices must differ", f"{len(vertices)} equal ones")
+        differ = not are_many or np.ptp(np.array(vertices), axis=0).any()
+        require(differ, "random vertices must differ", f"{len(vertices)} equal ones")
         return f"{len(vertices)} drawn"
 
     def check_diameter(self) -> str:
@@ -323,43 +343,33 @@ class SetChecks(SetWithKnownPoints):
 
         If the set declares its diameter exact, two points must nearly attain it.
         """
-        D, best, pair = float(self.body.diameter), 0.0, (self.mean_member, self.mean_member)
-        for k in TimeLimit(SECONDS).rounds(40):
-            trials = self.trial_gradients
-            g = trials[k % len(trials)] if k % 2 else self.random_member_difference()
-            for _ in range(8):
-                v, w = as_dense_array(self.body.lo(g)), as_dense_array(self.body.lo(-g))
-                if norm(v - w) > best:
-                    best, pair = norm(v - w), (v, w)
-                if np.array_equal(g, w - v) or not (w - v).any():
-                    break
-                g = w - v
+        D = float(self.body.diameter)
         gram = self.member_rows @ self.member_rows.T
-        distance = gram.diagonal()[:, None] + gram.diagonal() - 2.0 * gram
-        i, j = np.unravel_index(int(distance.argmax()), distance.shape)
-        first, second = (self.member_rows[k].reshape(self.shape) for k in (i, j))
-        if norm(first - second) > best:
-            best, pair = norm(first - second), (first, second)
-        v, w = pair
-        if best > D * (1.0 + 1e-9):
-            raise CheckFailed(
-                f"no two points of the set may be farther apart than diameter = {format_brief(D)}",
-                f"two points at distance {format_brief(best)}",
-                {"v": v, "w": w},
-            )
-        exact = getattr(self.body, "diameter_is_exact", True)
-        if exact and best < 0.99 * D:
-            raise CheckFailed(
-                f"the set must have two points whose distance is its diameter, {format_brief(D)}",
-                f"at most {format_brief(best)}: set diameter_is_exact = False if this is a bound",
-                {"v": v, "w": w},
-            )
-        largest = getattr(self.body, "max_norm", math.inf)
-        norms = np.sqrt((self.member_rows**2).sum(axis=1))
-        if not norms.max() <= largest * (1.0 + 1e-9):
-            x = self.member_rows[int(np.argmax(norms))].reshape(self.shape)
-            statement = f"no norm may exceed max_norm = {format_brief(float(largest))}"
-            raise CheckFailed(statement, format_brief(norm(x)), {"x": x})
+        squares = gram.diagonal()[:, None] + gram.diagonal() - 2.0 * gram
+        farthest = np.unravel_index(int(squares.argmax()), squares.shape)
+        v, w = (self.member_rows[int(k)].reshape(self.shape) for k in farthest)
+        for k in TimeLimit(_SECONDS).rounds(40):
+            trials = self.trial_gradients
+            g = trials[k % len(trials)] if k % 2 else self.random_member() - self.random_member()
+            for _ in range(8):
+                pair = self._lo(g), self._lo(-g)
+                v, w = max((v, w), pair, key=lambda both: norm(both[0] - both[1]))
+                following = pair[1] - pair[0]
+                if np.array_equal(g, following) or not following.any():
+                    break
+                g = following
+        best = norm(v - w)
+        requirement = f"no two points of the set may be farther apart than diameter = {D:.6g}"
+        observed = f"two points at distance {format_brief(best)}"
+        require(not best > D * (1.0 + 1e-9), requirement, observed, v=v, w=w)
+        is_attained = best >= 0.99 * D or not getattr(self.body, "diameter_is_exact", True)
+        requirement = f"the set must have two points whose distance is its diameter, {D:.6g}"
+        observed = f"at most {best:.6g}: set diameter_is_exact = False if this is a bound"
+        require(is_attained, requirement, observed, v=v, w=w)
+        largest = float(getattr(self.body, "max_norm", math.inf))
+        x = max(self.member_rows, key=norm).reshape(self.shape)
+        requirement = f"no norm may exceed max_norm = {format_brief(largest)}"
+        require(norm(x) <= largest * (1.0 + 1e-9), requirement, format_brief(norm(x)), x=x)
         return f"{format_brief(D)}; largest distance found: {format_brief(best)}"
 
     def _projection_inputs(self) -> Iterator[Floats]:
@@ -384,21 +394,18 @@ class SetChecks(SetWithKnownPoints):
                 "project must raise an error, as has_projection is False", "project returns a point"
             )
         looked, D = 0, self.diameter_or_one
-        points = list(self._projection_inputs())
-        for k in TimeLimit(SECONDS).rounds(len(points)):
-            y = points[k]
+        for y in _iterate_in_time(list(self._projection_inputs())):
             before, p = y.copy(), body.project(y)
             point = {"y": before, "project(y)": p}
-            if not np.array_equal(before, y):
-                raise CheckFailed("project must not change y", "project changes y in place", point)
-            if p.shape != self.shape or not self.contains(p, 1e-7):
-                raise CheckFailed(
-                    "project(y) must be in the set", "contains(project(y)) is False", point
-                )
-            if self.contains(before, 0.0) and not norm(p - y) <= _RELATIVE * D:
-                raise CheckFailed("project(y) must be y if y is in the set", "another point", point)
-            against = as_dense_array(body.lo(p - y))
-            for x in (against, *(row.reshape(self.shape) for row in self.member_rows[:50])):
+            is_same = np.array_equal(before, y)
+            require(is_same, "project must not change y", "project changes y in place", **point)
+            is_member = p.shape == self.shape and self.contains(p, 1e-7)
+            observed = "contains(project(y)) is False"
+            require(is_member, "project(y) must be in the set", observed, **point)
+            is_kept = not self.contains(before, 0.0) or norm(p - y) <= _RELATIVE * D
+            require(is_kept, "project(y) must be y if y is in the set", "another point", **point)
+            members = (row.reshape(self.shape) for row in self.member_rows[:50])
+            for x in (self._lo(p - y), *members):
                 excess = float(np.vdot(y - p, x - p))
                 if excess > _RELATIVE * (norm(y - p) + 1e-3 * D) * D:
                     raise CheckFailed(
@@ -408,6 +415,11 @@ class SetChecks(SetWithKnownPoints):
                     )
             looked += 1
         return f"{looked} projections satisfy the variational inequality"
+
+
+def _iterate_in_time(items: list[Any]) -> Iterable[Any]:
+    """Yield items of a list for as long as the time limit of a check allows."""
+    return (items[k] for k in TimeLimit(_SECONDS).rounds(len(items)))
 
 
 def _product(g: Floats, x: Floats) -> str:

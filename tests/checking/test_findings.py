@@ -21,7 +21,7 @@ from pfbench.base.errors import InputError
 from pfbench.checking import check
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.estimators.base import Estimator
-from pfbench.sets import L1Ball, L1Penalty, L2Ball, Simplex
+from pfbench.sets import L1Ball, L1Penalty, L2Ball
 from pfbench.verification import Subject
 
 
@@ -58,12 +58,9 @@ def found(what, check):
     return next(result for result in pf.check(what).findings if result.check == check)
 
 
-def test_a_saturated_loss_is_not_accused_and_remarked_on():
+def test_a_saturated_loss_is_not_accused():
     """Two underflows were compared relatively, and the components called no gradients."""
-    looked = found(Unscaled(), "components")
-    assert looked.status == "passed"
-    assert "scale the columns, or perhaps the loss is saturated" in looked.observed
-    assert "in scale" not in found(Quadratic(), "components").observed
+    assert found(Unscaled(), "components").status == "passed"
 
 
 def test_components_that_are_no_gradients_are_still_accused():
@@ -88,17 +85,6 @@ def test_the_gradient_of_a_table_of_unscaled_columns_is_not_accused():
     for seed in range(4):
         assert found(Table(seed), "gradient").status != "failed", seed
         assert found(Table(seed, 1.01), "gradient").status == "failed", seed
-
-
-class Unstated(Simplex):
-    polytope = False
-
-
-@pytest.mark.parametrize(
-    ("body", "said"), [(Unstated(4), True), (Simplex(4), False), (L2Ball(4), False)]
-)
-def test_a_set_with_few_vertices_is_asked_whether_it_is_a_polytope(body, said):
-    assert ("set polytope = True" in found(body, "lo returns vertices").observed) == said
 
 
 def test_a_property_that_raises_is_not_called_missing():
