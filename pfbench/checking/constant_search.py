@@ -21,10 +21,10 @@ from pfbench.base.constants import Constants
 from pfbench.base.sample import Draws
 from pfbench.base.state import Point
 from pfbench.checking.findings import (
-    CheckFailed,
     CheckSkipped,
     TimeLimit,
     format_brief,
+    require,
     skip_unless_offered,
 )
 from pfbench.checking.lines import (
@@ -103,19 +103,17 @@ class ConstantSearch(ProblemChecks):
         search, meaning = SEARCHES[name]
         witness = _select_largest(search(self))
         excess = witness.value - value * (1.0 + _SLACK if value > 0.0 else 1.0)
-        if excess > 1e-12 * max(1.0, abs(value)):
-            derivation = self.constants.derivations.get(name, "")
-            from_where = f" ({derivation})" if derivation else ""
-            raise CheckFailed(
-                f"{meaning} must not exceed {name} = {format_brief(value)}{from_where}",
-                format_brief(witness.value),
-                witness.arguments,
-            )
+        observed = format_brief(witness.value)
+        derivation = self.constants.derivations.get(name, "")
+        from_where = f" ({derivation})" if derivation else ""
+        requirement = f"{meaning} must not exceed {name} = {format_brief(value)}{from_where}"
+        is_kept = not excess > 1e-12 * max(1.0, abs(value))
+        require(is_kept, requirement, observed, **witness.arguments)
         share = f", {witness.value / value:.3g} of it" if value > 0.0 else ""
         n: Any = self._component_count
         size = self._component_indices.size if name in _OF_COMPONENTS else n
         few = f" (from {size} of {n} components)" if n is not None and size < n else ""
-        return f"stated: {format_brief(value)}; largest value found: {format_brief(witness.value)}{share}{few}"  # noqa: E501
+        return f"stated: {format_brief(value)}; largest value found: {observed}{share}{few}"
 
     def check_convexity(self) -> str:
         """Check that f lies above its tangents, if the problem declares f convex."""
@@ -124,44 +122,39 @@ class ConstantSearch(ProblemChecks):
             raise CheckSkipped("the problem's `properties` do not contain convex")
         witness = _select_largest(self.lower_curvatures())
         allowed = 1e-9 * max(1.0, abs(value_as_float(problem, problem.start())))
-        if witness.value > allowed:
-            raise CheckFailed(
-                "f(y) must be >= f(x) + <gradient(x), y - x>, as `properties` say that f is convex",
-                f"f(y) is less, by {format_brief(0.5 * witness.value)} |y - x|^2",
-                witness.arguments,
-            )
+        require(
+            not witness.value > allowed,
+            "f(y) must be >= f(x) + <gradient(x), y - x>, as `properties` say that f is convex",
+            f"f(y) is less, by {format_brief(0.5 * witness.value)} |y - x|^2",
+            **witness.arguments,
+        )
         return "f lies nowhere below a tangent"
 
     # --- smoothness -------------------------------------------------------------------------------
 
     def gradient_change_ratios(self) -> Iterator[Witness]:
         """Yield the largest value found of |grad f(x) - grad f(y)|/|x - y|."""
-        yield self._find_largest_change_ratio(self.problem.gradient, 1.0)
+        yield from self._ascent(self.problem.gradient, 1.0)
 
     def component_change_ratios(self) -> Iterator[Witness]:
         """Yield values of |grad f_i(x) - grad f_i(y)|/|x - y| for several pairs and components."""
         problem = self.problem
         skip_unless_offered(problem, "batch")
-        yield self._find_largest_change_ratio(problem.gradient, 0.2)
+        yield from self._ascent(problem.gradient, 0.2)
         chosen: dict[int, float] = {}
         for x, y in self._pairs(30, self.seconds_per_check / 2.0):
-            far = distance(x, y)
-            if far > 0.0:
-                changes = self._component_gradients(x) - self._component_gradients(y)
-                sizes = np.sqrt((changes**2).sum(axis=1))
-                worst = int(np.argmax(sizes))
-                i = int(self._component_indices[worst])
-                yield Witness(
-                    self._ratio_without_rounding(float(sizes[worst]), x, y),
-                    {"x": x, "y": y, "i": i},
-                )
-                chosen[worst] = max(chosen.get(worst, 0.0), float(sizes[worst]) / far)
+            changes = self._component_gradients(x) - self._component_gradients(y)
+            sizes = np.sqrt((changes**2).sum(axis=1))
+            worst = int(np.argmax(sizes))
+            i = int(self._component_indices[worst])
+            ratio = self._ratio_without_rounding(float(sizes[worst]), x, y)
+            yield Witness(ratio, {"x": x, "y": y, "i": i})
+            chosen[worst] = max(chosen.get(worst, 0.0), ratio)
         for k in sorted(chosen, key=chosen.__getitem__, reverse=True)[:3]:
             component = partial(problem.batch, self._single_component_sample(k))
-            witness = self._find_largest_change_ratio(component, 0.1)
-            yield Witness(
-                witness.value, {**witness.arguments, "i": int(self._component_indices[k])}
-            )
+            witness = _select_largest(self._ascent(component, 0.1))
+            i = int(self._component_indices[k])
+            yield Witness(witness.value, {**witness.arguments, "i": i})
 
     def mean_of_largest_component_ratios(self) -> Iterator[Witness]:
         """Yield the mean over components of their largest |grad f_i(x) - grad f_i(y)|/|x - y|.
@@ -174,35 +167,29 @@ class ConstantSearch(ProblemChecks):
         skip_unless_offered(self.problem, "batch")
         largest, problem, pair = np.zeros(self._component_indices.size), self.problem, {}
         for x, y in self._pairs(30, 0.5 * self.seconds_per_check):
-            changes = np.linalg.norm(
-                self._component_gradients(x) - self._component_gradients(y), axis=1
-            )
-            ratios = np.array(
-                [self._ratio_without_rounding(float(change), x, y) for change in changes]
-            )
+            changes = self._component_gradients(x) - self._component_gradients(y)
+            sizes = np.linalg.norm(changes, axis=1).tolist()
+            ratios = [self._ratio_without_rounding(size, x, y) for size in sizes]
             largest, pair = np.maximum(largest, ratios), {"x": x, "y": y}
         if "component_smoothness" not in problem.lacks:
-            statement = problem.component_smoothness()[self._component_indices]
-            for k in np.argsort(largest / np.maximum(statement, 1e-300))[::-1][:3].tolist():
+            limits = problem.component_smoothness()[self._component_indices]
+            for k in np.argsort(largest / np.maximum(limits, 1e-300))[::-1][:3].tolist():
                 indices = self._component_indices[k : k + 1]
-                witness = self._find_largest_change_ratio(partial(problem.batch, indices), 0.1)
+                witness = _select_largest(self._ascent(partial(problem.batch, indices), 0.1))
                 largest[k] = max(largest[k], witness.value)
-                if not largest[k] <= statement[k] * (1.0 + _SLACK):
-                    brief, (_, meaning) = format_brief(float(statement[k])), SEARCHES["L_max"]
-                    raise CheckFailed(
-                        f"{meaning} must not exceed {brief}, the smoothness stated for component i "
-                        f"= {int(indices[0])}",
-                        format_brief(float(largest[k])),
-                        witness.arguments,
-                    )
+                brief = f"{format_brief(float(limits[k]))}, the smoothness stated for component i"
+                require(
+                    largest[k] <= limits[k] * (1.0 + _SLACK),
+                    f"{SEARCHES['L_max'][1]} must not exceed {brief} = {int(indices[0])}",
+                    format_brief(float(largest[k])),
+                    **witness.arguments,
+                )
         yield Witness(self._mean_or_lower_limit(largest), pair)
 
     def mean_square_change_ratios(self) -> Iterator[Witness]:
         """Yield values of sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y| for several pairs."""
         skip_unless_offered(self.problem, "batch")
-        yield self._find_largest_change_ratio(
-            self.problem.gradient, 0.2
-        )  # at most the one in mean square
+        yield from self._ascent(self.problem.gradient, 0.2)  # at most the one in mean square
         patience = TimeLimit(0.8 * self.seconds_per_check)
         for _ in patience.rounds(6):
             x = self.space.random_member()
@@ -257,16 +244,14 @@ class ConstantSearch(ProblemChecks):
     def lower_curvatures(self) -> Iterator[Witness]:
         """Yield values of the lower curvature -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
         problem = self.problem
-        for x, y in itertools.chain(
-            self._pairs_with_negative_curvature(), self._pairs(100, 0.5 * self.seconds_per_check)
-        ):
+        usual = self._pairs(100, 0.5 * self.seconds_per_check)
+        for x, y in itertools.chain(self._pairs_with_negative_curvature(), usual):
             line = LineSegment(x, y)
-            far = line.length
-            if far > 0.0:
+            if line.length > 0.0:
                 at_x, at_y = value_as_float(problem, keep(x)), value_as_float(problem, keep(y))
                 fall = at_x + line.directional_derivative(problem.gradient(keep(x))) - at_y
                 noise = 1e-14 * (abs(at_x) + abs(at_y))
-                yield Witness(2.0 * (fall - noise) / far**2, {"x": x, "y": y})
+                yield Witness(2.0 * (fall - noise) / line.length**2, {"x": x, "y": y})
 
     def _pairs_with_negative_curvature(self) -> Iterator[tuple[Point, Point]]:
         """Yield pairs of points between which f has a very negative curvature.
@@ -299,14 +284,11 @@ class ConstantSearch(ProblemChecks):
             elif k % 3 == 1:
                 x = move_point_toward(x, space.vertex(), 1.0)
             elif k % 3 == 2 and space.is_bounded:
-                x = move_point_toward(
-                    best.arguments["x"], space.vertex(), 10.0 ** space.rng.uniform(-2.0, 0.0)
-                )
+                share = 10.0 ** space.rng.uniform(-2.0, 0.0)
+                x = move_point_toward(best.arguments["x"], space.vertex(), share)
             mean = np.ravel(self.problem.gradient(keep(x)))
-            spread = self._mean_or_lower_limit(
-                ((self._component_gradients(x) - mean) ** 2).sum(axis=1)
-            )
-            best = _select_largest([best, Witness(spread, {"x": x})])
+            squares = ((self._component_gradients(x) - mean) ** 2).sum(axis=1)
+            best = _select_largest([best, Witness(self._mean_or_lower_limit(squares), {"x": x})])
         yield best
 
     # --- the set and the start --------------------------------------------------------------------
@@ -347,25 +329,18 @@ class ConstantSearch(ProblemChecks):
 
     def _descent_iterates(self) -> Iterator[Point]:
         """Yield the iterates of a descent method: Frank-Wolfe, or (proximal) gradient steps."""
-        problem, space = self.problem, self.space
-        x, patience = problem.start(), TimeLimit(self.seconds_per_check)
-        L = self.constants.L_f if math.isfinite(self.constants.L_f) else 1.0
-        lam = 1.0 / L if L > 0.0 else 1.0
-        for _ in patience.rounds(100):
+        problem, x = self.problem, self.problem.start()
+        L = self.constants.L_f
+        lam = 1.0 / L if 0.0 < L < math.inf else 1.0
+        for _ in TimeLimit(self.seconds_per_check).rounds(100):
             g = problem.gradient(x)
-            if space.is_bounded:
-                x = self._best_frank_wolfe_step(x, g)
-            elif problem.penalty is None:
-                x = x - lam * g
+            if self.space.is_bounded:
+                v, x = self.space.vertex(g), keep(x)
+                steps = [x, *(move_point_toward(x, v, 0.5**k) for k in range(12))]
+                x = min(steps, key=partial(value_as_float, problem))
             else:
-                x = problem.prox(x, g, lam)
+                x = x - lam * g if problem.penalty is None else problem.prox(x, g, lam)
             yield x
-
-    def _best_frank_wolfe_step(self, x: Point, g: Any) -> Point:
-        """Take a Frank-Wolfe step from x with the best of several step sizes."""
-        v, x = self.space.vertex(g), keep(x)
-        steps = (move_point_toward(x, v, 0.5**k) for k in range(12))
-        return min(itertools.chain([x], steps), key=partial(value_as_float, self.problem))
 
     # --- what the searches share ------------------------------------------------------------------
 
@@ -374,14 +349,8 @@ class ConstantSearch(ProblemChecks):
             x = self.space.random_member()
             yield keep(x), keep(self.space.sample_near(x))
 
-    def _find_largest_change_ratio(self, gradient: Callable[[Point], Any], share: float) -> Witness:
-        """Return the largest |g(x) - g(y)|/|x - y| found for a gradient g, with its points.
-
-        It is found by ascent from random points.
-        """
-        return _select_largest(self._ascent(gradient, share))
-
     def _ascent(self, gradient: Callable[[Point], Any], share: float) -> Iterator[Witness]:
+        """Yield ratios |g(x) - g(y)|/|x - y| of a gradient g, which ascend from random points."""
         space, patience = self.space, TimeLimit(share * self.seconds_per_check)
         for _ in patience.rounds(12):
             x = space.random_member()
@@ -423,13 +392,13 @@ class ConstantSearch(ProblemChecks):
             return np.arange(len(self.problem.atoms.probabilities))
         n, x = self.problem.n, self.space.random_member()
         size = int(np.size(self.problem.gradient(keep(x))))
-        few = np.arange(min(n, 20))
-        self.problem.batch(few[:1], keep(x))
+        few = min(n, 20)
+        self.problem.batch(np.arange(1), keep(x))  # it may load compiled loops
         began = thread_time()
-        for k in few:
-            self.problem.batch(few[k : k + 1], keep(x))
-        each = (thread_time() - began) / few.size
-        number_in_time = int(0.1 * self.seconds_per_check / max(each, 1e-9))
+        for k in range(few):
+            self.problem.batch(np.array([k]), keep(x))
+        each = max((thread_time() - began) / few, 1e-9)
+        number_in_time = int(0.1 * self.seconds_per_check / each)
         max_count = max(_FEWEST, min(_ENTRIES // size, number_in_time))
         return np.arange(n) if n <= max_count else self.space.rng.integers(n, size=max_count)
 
