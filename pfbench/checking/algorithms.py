@@ -49,12 +49,12 @@ from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.catalogue import vector_norm_ball
 from pfbench.verification.instruments.oracle_tally import ComponentTally, sample_of_call
-from pfbench.verification.parameter_units import USUAL
 from pfbench.verification.statements.setting import has_schedule
 from pfbench.verification.subject import (
     accepts_any_parameters,
     instantiate_with_accepted_parameters,
 )
+from pfbench.verification.units import USUAL
 
 _SAMPLED = frozenset({"batch", "difference", "table", "hessian"})
 """Oracles that take a sample; a method that queries none need not declare `deterministic`."""

@@ -37,7 +37,7 @@ from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
 from pfbench.sets.flow import UnitFlowPolytope
 from pfbench.sets.matroid import SpanningTreePolytope
 from pfbench.sets.submodular import SubmodularBasePolytope
-from pfbench.verification.parameter_units import USUAL
+from pfbench.verification.units import USUAL
 
 KINDS = ("algorithm", "estimator", "set", "problem", "penalty")
 """Kinds of objects that can be checked."""

@@ -15,10 +15,9 @@ from pfbench.base.constants import MEANING
 from pfbench.base.errors import format_error
 from pfbench.checking.findings import CheckFailed, CheckSkipped
 from pfbench.checking.traced_runs import RunRecord, RunRecords
+from pfbench.verification.homogeneity import ACCURACIES, check_schedule, get_parameters
 from pfbench.verification.instruments.rescaled import RescaledProblem
-from pfbench.verification.parameter_units import USUAL, WHOLE
-from pfbench.verification.schedule_homogeneity import ACCURACIES, check_schedule, get_parameters
-from pfbench.verification.schedule_homogeneity import USUAL as USUAL_CONSTANTS
+from pfbench.verification.schedules import USUAL as USUAL_CONSTANTS
 from pfbench.verification.units import (
     CONSTANTS,
     CURVATURE,
@@ -26,7 +25,9 @@ from pfbench.verification.units import (
     NUMBER,
     ONE,
     SQUARE,
+    USUAL,
     VALUE,
+    WHOLE,
     Scaling,
     Unit,
     format_unit,

@@ -120,7 +120,7 @@ def units(
     """Check that bounds and schedules have consistent units."""
     from pfbench.algorithms.catalogue import ALGORITHMS
     from pfbench.claims.catalogue import ERRATA, load_user_papers, select_claims
-    from pfbench.verification.schedule_homogeneity import check_schedule
+    from pfbench.verification.homogeneity import check_schedule
     from pfbench.verification.verdict_tables import units_table
 
     with open_job(claims, as_json, table) as work:

@@ -19,8 +19,8 @@ from pfbench.cli.verification_job import VerificationJob, announce_claims, open_
 if TYPE_CHECKING:
     from pfbench.claims.harder_instances import HardestInstance
     from pfbench.verification.claim import Claim, Erratum
+    from pfbench.verification.homogeneity import Homogeneity
     from pfbench.verification.outcomes import ErratumFinding, Verification
-    from pfbench.verification.schedule_homogeneity import Homogeneity
     from pfbench.verification.verdict import Verdict
 
 
@@ -266,8 +266,11 @@ def check_all_homogeneity(
     claims: "Iterable[Claim]", errata: "Iterable[Erratum]" = ()
 ) -> "list[Homogeneity]":
     """Return the unit checks of claims, of their user-defined schedules, and of errata."""
-    from pfbench.verification.homogeneity import check_claim_units, check_erratum_units
-    from pfbench.verification.schedule_homogeneity import check_schedule
+    from pfbench.verification.homogeneity import (
+        check_claim_units,
+        check_erratum_units,
+        check_schedule,
+    )
 
     methods = [claim.algorithm for claim in claims if not isinstance(claim.algorithm, str)]
     schedules = map(check_schedule, {id(method): method for method in methods}.values())

@@ -9,10 +9,29 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import RefusedError
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.replay.replay_checks import NOT_COMPARED, REFUSALS
-from pfbench.verification.schedule_homogeneity import USUAL
 from pfbench.verification.statistics import Decision, Evidence, combine_all, decide_exact
 from pfbench.verification.subject import MethodFailed, NotTestable, select_accepted
 from pfbench.verification.trial import Trial
+
+USUAL = tuple(
+    Constants(
+        n=n,
+        D=2.0,
+        L_f=2.5,
+        L_ms=3.0,
+        L_max=4.0,
+        L_mean=2.8,
+        L2_ms=0.7,
+        sigma2=1.1,
+        delta=5.0,
+        M=1.2,
+        sigma_hat=0.3,
+        ell=0.8,
+        derivations={},  # claims are sent to other processes, which a read-only mapping is not
+    )
+    for n in (20, 700, 50_000)
+)
+"""Constants for which schedules are checked."""
 
 _OUTSIDE = ("math domain error", "expected a ")
 """Starts of the messages of `math` for arguments outside a domain, by version of Python."""

@@ -13,7 +13,7 @@ from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.runs.loop.solve import solve
 from pfbench.verification.replay.forms import list_method_forms
-from pfbench.verification.schedule_homogeneity import USUAL
+from pfbench.verification.schedules import USUAL
 from pfbench.verification.statements.setting import has_schedule
 
 by_name = pytest.mark.parametrize("name", ALGORITHMS)

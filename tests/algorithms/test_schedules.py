@@ -14,7 +14,7 @@ from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
 from pfbench.base.errors import RefusedError
 from pfbench.runs.loop.solve import solve
-from pfbench.verification.schedule_homogeneity import USUAL
+from pfbench.verification.schedules import USUAL
 
 NFWU = ["nfwu-sg", "nfwu-svrg", "nfwu-spiderg", "nfwu-casvrg", "nfwu-caspiderg"]
 EPOCH = NFWU[1:]

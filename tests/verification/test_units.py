@@ -15,9 +15,8 @@ from pfbench.claims.catalogue import CLAIMS, ERRATA
 from pfbench.problems.linear_models import LeastSquares
 from pfbench.sets import L2Ball
 from pfbench.verification import Claim, make_instance
-from pfbench.verification.homogeneity import check_claim_units, check_erratum_units
+from pfbench.verification.homogeneity import check_claim_units, check_erratum_units, check_schedule
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
-from pfbench.verification.schedule_homogeneity import check_schedule
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.statements.error_law import error_law
 from pfbench.verification.units import (

@@ -18,8 +18,7 @@ from pfbench.claims.methods.schedule_formulas import (
     smoothness_L,
     zerosarah_sizes,
 )
-from pfbench.verification.schedule_homogeneity import USUAL
-from pfbench.verification.schedules import SMALLEST, WANTED, Printed, ScheduleRequest
+from pfbench.verification.schedules import SMALLEST, USUAL, WANTED, Printed, ScheduleRequest
 
 
 def frank_wolfe_schedule(

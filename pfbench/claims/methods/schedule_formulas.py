@@ -7,8 +7,7 @@ from typing import Any
 import scipy
 
 from pfbench.base.constants import Constants
-from pfbench.verification.schedule_homogeneity import USUAL
-from pfbench.verification.schedules import SMALLEST, WANTED, Printed, ScheduleRequest
+from pfbench.verification.schedules import SMALLEST, USUAL, WANTED, Printed, ScheduleRequest
 
 SLIDING = (
     *(ScheduleRequest(epsilon, c) for epsilon in (2.0, 0.4) for c in USUAL),

@@ -31,7 +31,7 @@ from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.faults.mutant_compilation import compile_faulty_algorithm
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
-from pfbench.verification.parameter_units import SHORT
+from pfbench.verification.units import SHORT
 
 _ACCURACY = 1e-9
 """Relative difference between numbers that counts as rounding."""

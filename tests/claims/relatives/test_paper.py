@@ -27,7 +27,7 @@ from pfbench.claims.relatives.shared_instances import (
     sliding_mapping_bound,
 )
 from pfbench.claims.relatives.table1 import ROWS, TABLE, FittedCase
-from pfbench.verification.schedule_homogeneity import USUAL
+from pfbench.verification.schedules import USUAL
 from pfbench.verification.subject import Subject
 
 pytestmark = pytest.mark.claims
