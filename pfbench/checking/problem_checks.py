@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from pfbench.base.protocols import Problem
-from pfbench.checking.components import ComponentChecks
 from pfbench.checking.constant_search import SEARCHES, ConstantSearch
 from pfbench.checking.findings import (
     CheckRunner,
@@ -16,7 +15,7 @@ from pfbench.checking.findings import (
     require,
     skip_unless_offered,
 )
-from pfbench.checking.function_checks import ValueAndGradientChecks, check_start
+from pfbench.checking.function_checks import ComponentChecks, ValueAndGradientChecks, check_start
 from pfbench.checking.lines import PointSampler, norm
 from pfbench.checking.penalty_checks import advantage_beyond_strong_convexity
 from pfbench.checking.sampler_checks import SamplerChecks

@@ -21,6 +21,7 @@ from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector, is_user_defined
 from pfbench.base.user_code import instantiate_class, is_pfbench_module, load_user_object
 from pfbench.checking import algorithms, estimator_checks
+from pfbench.checking.estimator_checks import check_estimator
 from pfbench.checking.findings import CheckReport, CheckRunner
 from pfbench.checking.penalty_checks import check_penalty
 from pfbench.checking.problem_checks import check_problem
@@ -139,8 +140,12 @@ def _run_algorithm_checks(algorithm: Any, examination: CheckRunner, on: Any) -> 
     if all(result.status != "failed" for result in examination.findings):
         own = getattr(algorithms.with_test_parameters(algorithm), "estimator", None)
         if isinstance(own, Estimator) and not _is_builtin(own):
-            estimator_checks.check_estimator(own, examination.for_component("estimator: "))
+            check_estimator(own, examination.for_component("estimator: "))
     return tried
+
+
+def _run_set_checks(result: Any, examination: CheckRunner, on: Any) -> None:
+    check_set(result, examination)
 
 
 def _run_problem_checks(result: Any, examination: CheckRunner, on: Any) -> None:
@@ -205,7 +210,7 @@ def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
     raise unknown_name_error(kind or "name", name, list(chain.from_iterable(catalogues.values())))
 
 
-def _load_builtin_algorithm(selector: Selector) -> Any:
+def _load_algorithm(selector: Selector) -> Any:
     """Return a built-in algorithm, as a class if the selector states no parameter."""
     cls, parameters = ALGORITHMS[selector.name], selector.parameters
     if not parameters:
@@ -217,24 +222,24 @@ def _load_builtin_algorithm(selector: Selector) -> Any:
     return named_algorithm(Selector(selector.name, needed | dict(parameters), selector.texts))
 
 
-def _load_builtin_estimator(selector: Selector) -> Any:
+def _load_estimator(selector: Selector) -> Any:
     cls = ESTIMATORS[selector.name]
     check_parameter_names(selector.name, selector.parameters, inspect.signature(cls).parameters)
     return estimator_checks.with_test_parameters(cls, **selector.parameters)
 
 
-def _load_small_builtin_set(selector: Selector) -> Any:
+def _load_set(selector: Selector) -> Any:
     """Return a built-in set in a small size, or an example of a set that needs arguments."""
     if selector.name in EXAMPLES and not selector.parameters:
         return EXAMPLES[selector.name]()
-    return _load_small_builtin_part(feasible_set, SETS[selector.name], selector)
+    return _load_small_part(feasible_set, SETS[selector.name], selector)
 
 
-def _load_builtin_penalty(selector: Selector) -> Any:
-    return _load_small_builtin_part(penalty, PENALTIES[selector.name], selector)
+def _load_penalty(selector: Selector) -> Any:
+    return _load_small_part(penalty, PENALTIES[selector.name], selector)
 
 
-def _load_small_builtin_part(build: Callable[..., Any], entry: Any, selector: Selector) -> Any:
+def _load_small_part(build: Callable[..., Any], entry: Any, selector: Selector) -> Any:
     """Build a set or penalty; required parameters that the selector omits get test values."""
     needed = {name for name, parameter in entry.parameters().items() if parameter.is_required}
     usual = {name: 2 for name in ("k", "groups") if name in needed}
@@ -293,25 +298,11 @@ def _instantiate_unless_bare_algorithm(obj: Any, selector: Selector) -> Any:
 
 _OF_KINDS: Mapping[str, _ObjectKind] = MappingProxyType(
     {
-        "algorithm": _ObjectKind(
-            ALGORITHMS, _load_builtin_algorithm, _run_algorithm_checks, ("run",)
-        ),
+        "algorithm": _ObjectKind(ALGORITHMS, _load_algorithm, _run_algorithm_checks, ("run",)),
         "problem": _ObjectKind(PROBLEMS, build_problem, _run_problem_checks),
-        "set": _ObjectKind(
-            SETS,
-            _load_small_builtin_set,
-            lambda body, runner, _: check_set(body, runner),
-            ("lo", "contains"),
-        ),
-        "penalty": _ObjectKind(
-            PENALTIES, _load_builtin_penalty, _run_penalty_checks, ("value", "prox")
-        ),
-        "estimator": _ObjectKind(
-            ESTIMATORS,
-            _load_builtin_estimator,
-            estimator_checks.check_estimator,
-            required_methods=("start",),
-        ),
+        "set": _ObjectKind(SETS, _load_set, _run_set_checks, ("lo", "contains")),
+        "penalty": _ObjectKind(PENALTIES, _load_penalty, _run_penalty_checks, ("value", "prox")),
+        "estimator": _ObjectKind(ESTIMATORS, _load_estimator, check_estimator, ("start",)),
     }
 )
 """Kinds of objects, in the order in which an ambiguous name is looked up."""

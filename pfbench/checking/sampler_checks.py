@@ -12,8 +12,8 @@ import scipy
 
 from pfbench.base.arrays import Floats
 from pfbench.base.sample import Draws
-from pfbench.checking.components import check_equal
 from pfbench.checking.findings import CheckFailed, CheckSkipped, TimeLimit, format_brief, require
+from pfbench.checking.function_checks import check_equal
 from pfbench.checking.lines import ProblemChecks, move_point_toward, norm
 from pfbench.points import distance, keep
 from pfbench.verification.statistics.means import log_e_values

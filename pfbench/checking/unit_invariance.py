@@ -13,8 +13,8 @@ import numpy as np
 
 from pfbench.base.constants import MEANING
 from pfbench.base.errors import format_error
-from pfbench.checking.findings import CheckFailed, CheckSkipped
-from pfbench.checking.traced_runs import RunRecord, RunRecords
+from pfbench.checking.findings import CheckFailed, CheckSkipped, require
+from pfbench.checking.traced_runs import RunRecords
 from pfbench.verification.homogeneity import ACCURACIES, check_schedule, get_parameters
 from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.schedules import USUAL as USUAL_CONSTANTS
@@ -61,11 +61,13 @@ def check_unit_invariance(runs: RunRecords) -> str:
     if not isinstance(runs.problem.start(), np.ndarray):
         raise CheckSkipped("changing the units of f and x needs a problem whose points are arrays")
     with np.errstate(all="ignore"):  # in the wrong units a run may diverge
-        difference = _describe_schedule_change(runs)
-    if difference is None:
-        raise CheckSkipped("it has no theorem's schedule that scales with the units of f and x")
-    if difference:
-        raise CheckFailed("the units of f and x must not affect the run", difference)
+        scheduled = _make_short_scheduled_run(runs)
+        if scheduled is None:
+            raise CheckSkipped("it has no theorem's schedule that scales with the units of f and x")
+        for scaling in SCALINGS:
+            difference = _describe_scaled_change(*scheduled, scaling)
+            needed = "the units of f and x must not affect the run"
+            require(not difference, needed, f"{scaling}: {difference}")
     return "with its schedule, the same run in other units of f and x"
 
 
@@ -141,16 +143,17 @@ def _describe_iterations(kind: Any) -> str:
     return f"{words}, which gives epsilon the unit {format_unit((f, x))}"
 
 
-def _describe_schedule_change(runs: RunRecords) -> str | None:
-    """Return a text on how other units change a run with the schedule's parameters.
+def _make_short_scheduled_run(
+    runs: RunRecords,
+) -> tuple[RunRecords, Callable[[Scaling], Any]] | None:
+    """Return a short run with the parameters of a method's schedule, and the schedule by scaling.
 
-    Return "" if they do not, and None if there is no suitable schedule.
+    Return None if there is no suitable schedule.
     """
     kind, homogeneity = type(runs.algorithm), check_schedule(type(runs.algorithm))
     if homogeneity is None or homogeneity.accuracy is None:
         return None
     constants, unit = runs.problem.constants(runs.problem.start()), homogeneity.accuracy
-
     small: dict[str, int] = {}  # so that the run is short
 
     def instantiate_scheduled(scaling: Scaling) -> Any:
@@ -163,39 +166,28 @@ def _describe_schedule_change(runs: RunRecords) -> str | None:
         if max((value for value in values if type(value) is int), default=0) > _LARGEST:
             return None
         first = RunRecords(instantiate_scheduled(ONE), runs.problem)
-        if not first.seed_zero_run.states:
-            return None
+        return (first, instantiate_scheduled) if first.seed_zero_run.states else None
     except Exception:  # as a schedule may refuse by any error
         return None
-    return next(
-        filter(
-            None, (_describe_scaled_change(first, instantiate_scheduled, by) for by in SCALINGS)
-        ),
-        "",
-    )
 
 
 def _describe_scaled_change(
     runs: RunRecords, make_algorithm: Callable[[Scaling], Any], scaling: Scaling
 ) -> str:
-    """Return a text on how other units change an algorithm's run, or "" if they do not."""
+    """Describe how other units change an algorithm's run; return "" if they do not."""
+    first = runs.seed_zero_run
     try:
-        other = RunRecords(
-            make_algorithm(scaling), RescaledProblem(runs.problem, scaling)
-        ).record_equally_long_run(runs)
+        rescaled = RunRecords(make_algorithm(scaling), RescaledProblem(runs.problem, scaling))
+        other = rescaled.record_equally_long_run(runs)
     except Exception as error:  # which it does not raise in the units it has
-        return f"{scaling}: {format_error(error).rstrip('.')}"
-    return _describe_run_difference(runs.seed_zero_run, other, scaling)
-
-
-def _describe_run_difference(first: RunRecord, other: RunRecord, scaling: Scaling) -> str:
+        return format_error(error).rstrip(".")
     if len(first.states) != len(other.states):
-        return f"{scaling}: the run has {len(other.states)} iterations, not {len(first.states)}"
+        return f"the run has {len(other.states)} iterations, not {len(first.states)}"
     pairs = zip(first.states, other.states, strict=True)
     for k, (state, two) in enumerate(pairs):
         if first.counts[k] != other.counts[k]:
-            return f"{scaling}: the oracle calls differ at iteration {k + 1}"
+            return f"the oracle calls differ at iteration {k + 1}"
         size = float(np.abs(state.x).max(initial=0.0)) + float(np.abs(first.states[0].x).max())
         if not float(np.abs(two.x / scaling.x - state.x).max(initial=0.0)) <= _CLOSE * size:
-            return f"{scaling}: the iterates differ from iteration {k + 1} on"
+            return f"the iterates differ from iteration {k + 1} on"
     return ""
