@@ -173,34 +173,48 @@ def _decide_mean_at_most_one(ratios: means.Array, max_ratio: float) -> Decision:
         "upper_limit": limits.upper,
         "log_e_value": largest,
     }
-    return _decide_mean_by_limits(
-        measured,
-        rejected="The mean exceeds the bound: the e-process rejects it.",
-        doubtful="The e-process is evidence against the bound, but not significant.",
-        inside="The bound lies between the confidence limits of the mean.",
-        near="The mean lies between {:g} times the bound and the bound.",
-        holds="The upper limit of the mean is at most the bound.",
-    )
+    return decide_by_limits("mean", measured, math.exp(-largest), rejects(largest), 1.0)
 
 
-def _decide_mean_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
-    """Decide a bound on a mean by its e-value, or else by confidence limits of mean/bound.
+def decide_by_limits(
+    subject: str,
+    measured: Mapping[str, float],
+    p_value: float,
+    is_rejected: bool,
+    limit: float,
+    names: tuple[str, str] = ("lower_limit", "upper_limit"),
+) -> Decision:
+    """Decide a bound by a test that may reject it, or else by limits of measured/bound.
 
-    The lower and the upper limit are one-sided.
+    Parameters
+    ----------
+    subject
+        Name of what is bounded, for the reason.
+    measured
+        Measured numbers, with the ratio of the estimate to the bound, and both limits.
+    p_value, is_rejected
+        Result of the test.
+    limit
+        Largest upper limit with which the bound holds.
+    names
+        Names of the lower and the upper limit in `measured`.
     """
-    p_value = math.exp(-measured["log_e_value"])
-    if rejects(measured["log_e_value"]):
-        return Decision(Verdict.VIOLATED, reasons["rejected"], measured, p_value)
+    if is_rejected:
+        reason = f"The {subject} exceeds the bound: the test rejects it."
+        return Decision(Verdict.VIOLATED, reason, measured, p_value)
     if is_doubtful(p_value):
-        return Decision(Verdict.INCONCLUSIVE, reasons["doubtful"], measured, p_value)
-    if measured["upper_limit"] > 1:
-        return Decision(Verdict.INCONCLUSIVE, reasons["inside"], measured, p_value)
-    verdict = grade_bound_that_holds(measured["lower_limit"])
+        reason = f"The {subject} may exceed the bound: the test is evidence, but not significant."
+        return Decision(Verdict.INCONCLUSIVE, reason, measured, p_value)
+    if measured[names[1]] > limit:
+        reason = f"The confidence limits of the {subject} extend above the bound."
+        return Decision(Verdict.INCONCLUSIVE, reason, measured, p_value)
+    verdict = grade_bound_that_holds(measured[names[0]])
     if verdict in NEAR:
         share = ATTAINED if verdict is Verdict.ATTAINED else WITHIN_10
-        tight_on = {"": measured["ratio"]}
-        return Decision(verdict, reasons["near"].format(share), measured, p_value, 1, tight_on)
-    return Decision(verdict, reasons["holds"], measured, p_value)
+        reason = f"The {subject} lies between {share:g} times the bound and the bound."
+        return Decision(verdict, reason, measured, p_value, 1, {"": measured["ratio"]})
+    reason = f"The upper limit of the {subject} is at most the bound."
+    return Decision(verdict, reason, measured, p_value)
 
 
 def decide_share(successes: npt.ArrayLike, limit: float) -> Decision:
@@ -236,14 +250,7 @@ def decide_share(successes: npt.ArrayLike, limit: float) -> Decision:
         "upper_limit": float(upper) / share,
         "log_e_value": largest,
     }
-    return _decide_mean_by_limits(
-        measured,
-        rejected="The event happens more often: the e-process rejects the claimed share.",
-        doubtful="The e-process is evidence against the share, but not significant.",
-        inside="The claimed share lies between the confidence limits.",
-        near="The share lies between {:g} times the claimed one and the claimed one.",
-        holds="The upper limit of the share is at most the claimed one.",
-    )
+    return decide_by_limits("share of runs", measured, math.exp(-largest), rejects(largest), 1.0)
 
 
 def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Decision:

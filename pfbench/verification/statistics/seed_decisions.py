@@ -8,7 +8,7 @@ import numpy.typing as npt
 from pfbench.base.checks import check_real
 from pfbench.base.status import NEAR, Verdict
 from pfbench.verification.statistics import means, medians
-from pfbench.verification.statistics.decisions import WITHIN_10, Decision, grade_bound_that_holds
+from pfbench.verification.statistics.decisions import WITHIN_10, Decision, decide_by_limits
 from pfbench.verification.statistics.exponents import Exponent
 from pfbench.verification.statistics.medians import EARLY_SEEDS, MOST_SEEDS, ROUNDING, SEEDS
 
@@ -60,17 +60,10 @@ def decide_median(
         "lower": interval.lower,
         "upper": interval.upper,
     }
-    if p_value <= means.LEVEL:
-        reason = "The median exceeds the bound: the sign test rejects it."
-        return Decision(Verdict.VIOLATED, reason, measured, p_value)
-    if interval.upper > 1 + ROUNDING:
-        reason = "The interval of the median extends above the bound."
-        return Decision(Verdict.INCONCLUSIVE, reason, measured, p_value)
-    verdict = grade_bound_that_holds(interval.lower)
-    if verdict in NEAR:
-        reason = f"The median lies between {WITHIN_10:g} times the bound and the bound."
-        return Decision(verdict, reason, measured, p_value, tight_on={"": measured["ratio"]})
-    return Decision(verdict, "The median is at most the bound.", measured, p_value)
+    names = ("lower", "upper")
+    return decide_by_limits(
+        "median", measured, p_value, p_value <= means.LEVEL, 1 + ROUNDING, names
+    )
 
 
 def _decide_by_interim_analyses(
