@@ -3,11 +3,11 @@
 They fail if the method draws from a generator that it creates itself.
 """
 
-from collections.abc import Iterator
+import inspect
+import re
+from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
 from itertools import islice
-from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,10 @@ WORDS = "Its runs cannot be repeated: it draws from a generator that it creates,
 _RUNS = 20
 """Number of runs: two fair coins in each run agree in all of them with a chance below 1e-11."""
 
-_GENERATORS = frozenset(
-    {"default_rng", "Generator", "RandomState", "SeedSequence", "PCG64", "Philox", "Random"}
+_GENERATORS = re.compile(
+    r"\b(default_rng|Generator|RandomState|SeedSequence|PCG64|Philox|Random)\("
 )
-"""Names of functions and classes that create a generator."""
+"""Calls of functions and classes that create a generator."""
 
 
 def check_reproducible(
@@ -87,38 +87,24 @@ def _run_fingerprint(
 
 
 def _creates_random_generator(kind: type) -> bool:
-    """Return whether the code of a class, or of functions that it uses, creates a generator."""
-    return any(_GENERATORS & set(code.co_names) for code in _iterate_reachable_code(kind))
+    """Return whether the source of a user-defined class creates a generator.
 
-
-def _iterate_reachable_code(kind: type) -> Iterator[CodeType]:
-    """Yield the code of a class's methods, and of the functions in its module that they use.
-
-    Each object is visited once, and no code is executed.
+    The functions of its module that it names belong to this source.
     """
-    waiting: list[Any] = [
-        value
-        for base in kind.__mro__
-        if not base.__module__.startswith(("pfbench.", "builtins"))
-        for value in vars(base).values()
-    ]
-    visited: set[int] = set()
-    while waiting:
-        value = waiting.pop()
-        if id(value) in visited:
-            continue
-        visited.add(id(value))
-        if isinstance(value, CodeType):
-            yield value
-            waiting += value.co_consts
-        elif isinstance(value, FunctionType):
-            named = (value.__globals__.get(name) for name in value.__code__.co_names)
-            home = value.__module__
-            waiting += [f for f in named if isinstance(f, FunctionType) and f.__module__ == home]
-            waiting += [value.__code__, vars(value).get("__wrapped__")]
-        elif isinstance(value, classmethod | staticmethod):
-            waiting.append(value.__func__)
-        elif isinstance(value, property):
-            waiting += [value.fget, value.fset]
-        elif isinstance(value, partial | cached_property):
-            waiting.append(value.func)
+    source = ""
+    for base in kind.__mro__:
+        if not base.__module__.startswith(("pfbench.", "builtins")):
+            source += _source_of_each(base, *vars(base).values())
+            functions = getattr(inspect.getmodule(base), "__dict__", {}).items()
+            words = set(re.findall(r"\w+", source))
+            source += _source_of_each(*(f for name, f in functions if name in words))
+    return _GENERATORS.search(source) is not None
+
+
+def _source_of_each(*parts: Any) -> str:
+    """Return the source of those classes and functions that have one."""
+    source = ""
+    for part in parts:
+        with suppress(Exception):  # as a class that is in no file, or a wrapper of itself
+            source += "" if inspect.ismodule(part) else inspect.getsource(part)
+    return source

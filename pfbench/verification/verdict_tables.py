@@ -216,41 +216,23 @@ def units_table(results: Sequence[Homogeneity], command: str) -> str:
     command
         The command that created the table.
     """
-    homogeneities, lost, none = (
-        [result for result in results if result.homogeneous is k] for k in (True, False, None)
-    )
-    printed = "erratum as printed"
-    reasons = (
-        item.normalised or ("found by its units alone" if item.kind == printed else "")
-        for item in lost
+    lost, right, none = (
+        [item for item in results if item.homogeneous is k] for k in (False, True, None)
     )
     lines = [
         "# Units",
         "",
         f"Made by `{command}`. Under f -> lambda f and x -> mu x a bound must scale like the "
-        f"bounded quantity, and a schedule keep its integers: {len(homogeneities)} do, {len(lost)} do not, and "  # noqa: E501
-        f"{len(none)} have no units.",
-        "",
-        "## Not homogeneous",
-        "",
-        *markdown_table(
-            ("name", "of", "in what", "why"),
-            (
-                map(escape_markdown, (item.name, item.kind, item.description, reason))
-                for item, reason in zip(lost, reasons, strict=True)
-            ),
-        ),
-        "",
-        "## Homogeneous",
-        "",
-        *markdown_table(
-            ("name", "of", "what, with its unit"),
-            (
-                map(escape_markdown, (item.name, item.kind, item.description))
-                for item in homogeneities
-            ),
-        ),
+        f"bounded quantity, and a schedule keep its integers: {len(right)} do, {len(lost)} do not, "
+        f"and {len(none)} have no units.",
     ]
+    for title, items in (("Not homogeneous", lost), ("Homogeneous", right)):
+        rows = (
+            map(escape_markdown, (item.name, item.kind, item.description, item.normalised))
+            for item in items
+        )
+        head = ("name", "of", "what", "why")
+        lines += ["", f"## {title}", "", *markdown_table(head, rows)]
     lines += ["", "## Nothing with a unit", ""]
     for why in dict.fromkeys(item.description for item in none):
         names = ", ".join(escape_markdown(item.name) for item in none if item.description == why)

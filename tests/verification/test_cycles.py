@@ -5,7 +5,6 @@ import math
 import sys
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
 from judging import judge
 
@@ -14,7 +13,6 @@ from pfbench.checking.findings import locate_methods
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.runs.storage.content_keys import reachable_files_by_module
 from pfbench.verification import Subject
-from pfbench.verification.reproducibility import _creates_random_generator
 from pfbench.verification.user_claims import _flatten_statements
 
 
@@ -41,10 +39,6 @@ def rounds(function):
 
     wrapper.__wrapped__ = wrapper
     return wrapper
-
-
-def draws():
-    return half(np.random.default_rng(0).random(), 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,23 +86,9 @@ Holder.home = [Holder]
 Holder.home.append(Holder.home)
 
 
-class Draws(Short):
-    def scale(self, step):
-        return step + 0.0 * draws()
-
-
 @pytest.mark.parametrize("kind", [Short, Mutual, Namesake, Holder])
 def test_a_fault_is_seen_where_code_names_itself(kind):
     assert judge(CLAIMS["methods-law-sfw"], Subject(kind)).verdict == "violated"
-
-
-def test_generators_are_seen_behind_code_that_names_itself():
-    assert [_creates_random_generator(kind) for kind in (Short, Mutual, Rounds, Draws)] == [
-        0,
-        0,
-        0,
-        1,
-    ]
 
 
 class Faulty:
