@@ -105,7 +105,7 @@ CALLS = {
     "fit_rate": (
         pf.fit_rate,
         ([RUN],),
-        {"x": None, "targets": [0.5], "measure": "fw_gap", "count": "lo", "decades": 0.0},
+        {"targets": [0.5], "measure": "fw_gap", "count": "lo", "decades": 0.0},
     ),
     "combine": (pf.combine, POINTS, {}),
     "tilt": (pf.tilt, (X, *POINTS), {}),
