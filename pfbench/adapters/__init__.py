@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pfbench.adapters.functions import FunctionSet as FunctionSet
     from pfbench.adapters.functions import from_functions as from_functions
     from pfbench.adapters.solver_methods import CoptFrankWolfe as CoptFrankWolfe
-    from pfbench.adapters.solver_methods import CoptProximalGradient as CoptProximalGradient
-    from pfbench.adapters.solver_methods import OptaxOptimizer as OptaxOptimizer
     from pfbench.adapters.solver_methods import PartialFit as PartialFit
     from pfbench.adapters.solver_methods import ScipyMinimize as ScipyMinimize
     from pfbench.adapters.solver_methods import TorchOptimizer as TorchOptimizer

@@ -1,6 +1,5 @@
 """Base class of algorithms that run an external solver on the counted oracles."""
 
-import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -86,14 +85,6 @@ class FlatOracles:
         """Return the mean of the sampled component gradients at z; count each sampled gradient."""
         return self._query_and_flatten(self._ask.batch, sample, self.point(z))
 
-    def value_and_gradient(self, z: Any) -> "tuple[LazyValue, Floats]":
-        """Return f(z), which is computed only if it is used, and the gradient of f at z.
-
-        The value is lazy: it is computed, and its n component values are counted, only if the
-        solver reads it.
-        """
-        return LazyValue(self.value, self.point(z)), self.gradient(z)
-
     def lo(self, g: Any) -> Floats:
         """Return a vertex v that minimises <g, v>, shape (d,); count one linear minimisation."""
         v = self._query(self._ask.lo, self.point(g))
@@ -133,57 +124,6 @@ class FlatOracles:
         except (BudgetExhausted, TimeLimitReached) as error:
             self.stop_requested = error
             raise
-
-
-class LazyValue:
-    """Function value that is computed, and counted, only when it is first used.
-
-    It acts as a float in every operation, including those of NumPy. Its copies and pickles are
-    floats.
-    """
-
-    def __init__(self, value: Callable[[Any], float], z: Floats) -> None:
-        self._value, self._z = value, z
-        self._cached: float | None = None
-
-    def __float__(self) -> float:
-        if self._cached is None:
-            self._cached = self._value(self._z)
-        return self._cached
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not hasattr(float, name):
-            raise AttributeError(f"'LazyValue' object has no attribute '{name}'")
-        return getattr(float(self), name)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.array(float(self), dtype=dtype or np.float64)
-
-    def __reduce__(self) -> tuple[type[float], tuple[float]]:
-        return float, (float(self),)
-
-
-def _make_float_operation(name: str) -> Callable[..., Any]:
-    """Return a method that applies a float operation to the value of a `LazyValue`."""
-
-    def operation(self: LazyValue, *rest: Any) -> Any:
-        items = (float(item) if isinstance(item, LazyValue) else item for item in rest)
-        return getattr(float(self), name)(*items)
-
-    return operation
-
-
-_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow")
-
-for _name in (
-    *("repr", "str", "format", "hash", "bool", "int", "trunc", "floor", "ceil", "round"),
-    *("neg", "pos", "abs", "complex", "lt", "le", "eq", "ne", "gt", "ge"),
-    *(side + name for side in ("", "r") for name in _BINARY),
-):
-    if hasattr(float, f"__{_name}__"):
-        setattr(LazyValue, f"__{_name}__", _make_float_operation(f"__{_name}__"))
-
-numbers.Real.register(LazyValue)
 
 
 @dataclass(frozen=True, kw_only=True)

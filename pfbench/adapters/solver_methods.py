@@ -1,4 +1,4 @@
-"""Solvers of SciPy, scikit-learn and copt, and optimisers of PyTorch and Optax, as algorithms.
+"""Solvers of SciPy, scikit-learn and copt, and optimisers of PyTorch, as algorithms.
 
 Of copt, only the solvers that call Python functions are supported, not the compiled ones.
 """
@@ -6,7 +6,6 @@ Of copt, only the solvers that call Python functions are supported, not the comp
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -140,8 +139,7 @@ class CoptFrankWolfe(BlackBox):
     """Algorithm `copt.minimize_frank_wolfe` in its default variant, which copt calls vanilla.
 
     Each iteration takes one gradient and one linear minimisation; the last iterate takes one more
-    gradient. Backtracking takes another gradient for each further trial point. Function values are
-    counted only if the solver reads them.
+    gradient. Backtracking takes another gradient for each further trial point, and as many values.
     """
 
     name = "copt-frank-wolfe"
@@ -175,8 +173,13 @@ class CoptFrankWolfe(BlackBox):
                 reported = results["it"]
                 tell(results["x"] + results["step_size"] * results["update_direction"])
 
+        def value_and_gradient(z: Any) -> tuple[float, Floats]:
+            # Only backtracking reads the value.
+            value = oracles.value(z) if self.step == "backtracking" else np.nan
+            return value, oracles.gradient(z)
+
         result = import_optional_library("copt").minimize_frank_wolfe(
-            oracles.value_and_gradient,
+            value_and_gradient,
             oracles.start,
             oracles.lmo,
             jac=True,
@@ -184,41 +187,6 @@ class CoptFrankWolfe(BlackBox):
             lipschitz=self.smoothness,
             max_iter=self.iterations,
             tol=self.tolerance,
-            callback=callback,
-        )
-        return np.asarray(result.x)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CoptProximalGradient(BlackBox):
-    """Algorithm `copt.minimize_proximal_gradient` with a fixed step, for a penalty or a set."""
-
-    name = "copt-proximal-gradient"
-    summary = "copt's proximal gradient, a black box"
-    source = "Beck, Teboulle 2009; copt"
-    counts = "T iterations: FO T+1, SFO n(T+1), PO T"
-    libraries = ("copt",)
-    requires = frozenset({"gradient", "prox"})
-    deterministic = True
-
-    iterations: int = integer(MISSING, "T")
-    step: float = positive(MISSING, "length of a step")
-
-    def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats:
-        """Run the solver from `oracles.start`, and report each iterate by calling `tell`."""
-
-        def callback(results: dict[str, Any]) -> None:
-            if results["n_iterations"] > 0:
-                tell(results["x"])
-
-        result = import_optional_library("copt").minimize_proximal_gradient(
-            oracles.value_and_gradient,
-            oracles.start,
-            oracles.prox,
-            jac=True,
-            step=lambda result: self.step,
-            max_iter=self.iterations - 1,  # copt makes one more
-            tol=0.0,
             callback=callback,
         )
         return np.asarray(result.x)
@@ -288,12 +256,12 @@ class TorchOptimizer(BlackBox):
             calls += 1
             z = read_parameters()
             if self.batch is None:
-                value, g = oracles.value_and_gradient(z)
+                g = oracles.gradient(z)
             else:
-                value, g = None, oracles.batch(oracles.sample(rng, self.batch), z)
+                g = oracles.batch(oracles.sample(rng, self.batch), z)
             for p, layer in zip(parameters, oracles.layers(g), strict=True):
                 p.grad = torch.from_numpy(layer)
-            return value
+            return oracles.value(z) if self._reads_values else None
 
         def make_step() -> Callable[..., Any]:
             step: Callable[..., Any] = data(
@@ -315,48 +283,3 @@ class TorchOptimizer(BlackBox):
                 closure()
                 step()
             tell(read_parameters())
-
-
-@dataclass(frozen=True, kw_only=True)
-class OptaxOptimizer(BlackBox):
-    """Optimiser of `optax`, run as an algorithm in double precision.
-
-    Each update takes one gradient, or the mean of a batch of S component gradients. Optimisers
-    that also need function values, such as `lbfgs`, are not supported.
-    """
-
-    name = "optax-optimizer"
-    summary = "an optimiser of optax, a black box"
-    source = "DeepMind et al. 2020, optax"
-    counts = "T iterations: SFO ST, or FO T and SFO nT"
-    libraries = ("optax", "jax")
-    requires = frozenset({"smooth"})
-
-    iterations: int = integer(MISSING, "T, the number of updates")
-    step: float = positive(MISSING, "learning_rate")
-    optimizer: str = parameter("sgd", "a function of optax, such as sgd or contrib.muon")
-    batch: int | None = integer(None, "batch size S; full gradients if not given")
-    options: Mapping[str, Any] | None = parameter(None, "further arguments of the function")
-
-    @property
-    def asks(self) -> frozenset[str]:
-        """Names of the oracles that the optimiser's updates query."""
-        return self.requires | {"gradient" if self.batch is None else "batch"}
-
-    def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
-        """Run the optimiser from `oracles.start`, and report each iterate by calling `tell`."""
-        optax, jax = import_optional_library("optax"), import_optional_library("jax")
-        created = attrgetter(self.optimizer)(optax)
-        with jax.enable_x64(True):
-            optimizer = created(self.step, **dict(self.options or {}))
-            # In the shape of a point: muon takes matrices alone, and Adam is for all else.
-            x = jax.numpy.asarray(oracles.point(oracles.start))
-            state = optimizer.init(x)
-            for _ in range(self.iterations):
-                if self.batch is None:
-                    g = oracles.gradient(x)
-                else:
-                    g = oracles.batch(oracles.sample(rng, self.batch), x)
-                update, state = optimizer.update(jax.numpy.asarray(oracles.point(g)), state, x)
-                x = optax.apply_updates(x, update)
-                tell(x)

@@ -13,7 +13,6 @@ import pfbench as pf
 from pfbench.adapters import (
     BlackBox,
     CoptFrankWolfe,
-    CoptProximalGradient,
     PartialFit,
     ScipyMinimize,
     TorchOptimizer,
@@ -115,20 +114,6 @@ def test_frank_wolfe_of_copt(step):
     assert (run.counts.fo, run.counts.lo, run.counts.fv) == (T + 1, T, 0)
     assert run.trace["lo"].tolist() == list(range(T + 1))
     assert run.trace["fo"].tolist() == [0, *range(2, T + 2)]
-
-
-def test_proximal_gradient_of_copt():
-    copt = pytest.importorskip("copt")
-    ball = copt.constraint.L1Ball(RADIUS)
-    f_grad = Counted(lambda x: (BALL.value(x), BALL.gradient(x)))
-    prox = Counted(ball.prox)
-    found = copt.minimize_proximal_gradient(
-        f_grad, BALL.start(), prox, jac=True, step=lambda now: 0.1, max_iter=10, tol=0.0
-    )
-    run = pf.solve(BALL, CoptProximalGradient(iterations=11, step=0.1))
-    np.testing.assert_allclose(run.x, found.x, atol=1e-14)
-    assert run.iterations == 11
-    assert (run.counts.fo, run.counts.po) == (f_grad.calls, prox.calls) == (12, 11)
 
 
 # --- scikit-learn ---------------------------------------------------------------------------------
@@ -309,7 +294,7 @@ def without_partial_fit():
             Misspelt,
             ["Misspelt fails before its first oracle call", "did you mean 'gradient'", ".py:"],
         ),
-        (solver, ["solver fails before its first oracle call", "solver(ask, x, rng)", ".py:"]),
+        (solver, ["solver fails before its first oracle call", ".py:"]),
         (lambda: PartialFit(estimator=without_partial_fit, **ONES), ["no attribute 'partial_fit'"]),
         (lambda: PartialFit(estimator=with_intercept, **ONES), ["fit_intercept=False"]),
         (lambda: PartialFit(estimator=regressor(), **ONES), ["is not callable"]),
@@ -399,5 +384,5 @@ def test_an_lmo_that_is_nan_at_0_is_named():
             return -g / np.linalg.norm(g)
 
     given = (lambda x: float(x @ x), lambda x: 2 * x, lmo)
-    with refused("lmo(0) returns NaN", "any vertex"):
+    with refused("lmo returns NaN", "any vertex"):
         pf.adapters.from_functions(*given, start=np.zeros(3))

@@ -3,20 +3,15 @@
 Functions of users may change what they get; numbers may be arrays of one entry or lazy.
 """
 
-import copy
 import json
-import math
-import pickle
 
 import numpy as np
 import pytest
-import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pfbench as pf
-from pfbench.adapters import BlackBox, FunctionSet, from_functions
-from pfbench.adapters.black_box import LazyValue
+from pfbench.adapters import FunctionSet, from_functions
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Sample
@@ -292,70 +287,3 @@ def test_constants_and_parameters_of_one_entry_are_numbers(one):
     assert L1Ball(2, one).radius == 1.5
     with pytest.raises(InputError, match="L_f must be a number"):
         Constants(n=1, L_f=np.ones(2))
-
-
-class Scipy(BlackBox):
-    """A method of scipy with `jac=True`."""
-
-    name, requires, deterministic = "scipy", frozenset({"gradient", "value", "smooth"}), True
-    method = "BFGS"
-
-    def minimise(self, oracles, tell, rng):
-        found = scipy.optimize.minimize(
-            oracles.value_and_gradient, oracles.start, jac=True, method=self.method, callback=tell
-        )
-        return found.x
-
-
-@pytest.mark.parametrize("method", ["BFGS", "CG", "L-BFGS-B", "TNC", "SLSQP"])
-def test_methods_of_scipy_take_value_and_gradient_together(method):
-    solver = Scipy()
-    object.__setattr__(solver, "method", method)
-    problem = pf.problem("log-cosh", rows=20, columns=3, set="none")
-    run = pf.solve(problem, solver, measures="objective")
-    assert run.status == "finished", run.stop_reason
-    assert run.final["gradient_mapping_sq"] < 1e-6
-
-
-def lazy(value=2.5):
-    asked = []
-
-    def ask(z):
-        asked.append(z)
-        return value
-
-    return LazyValue(ask, np.zeros(1)), asked
-
-
-OPERATIONS = {
-    "f / 2": lambda f: f / 2,
-    "2 / f": lambda f: 2 / f,
-    "f ** 2": lambda f: f**2,
-    "divmod": lambda f: divmod(f, 2),
-    "np.float64 + f": lambda f: np.float64(1.0) + f,
-    "array * f": lambda f: (np.ones(2) * f).tolist(),
-    "f - array": lambda f: (f - np.ones(2)).tolist(),
-    "f + f": lambda f: f + f,
-    "f == f": lambda f: (f == f, f != f, f == 2.5, hash(f) == hash(2.5)),
-    "builtins": lambda f: (abs(f), round(f), round(f, 1), int(f), bool(f), str(f), f"{f:.3f}"),
-    "math": lambda f: (math.isnan(f), math.floor(f), math.ceil(f), math.trunc(f), math.sqrt(f)),
-    "numpy": lambda f: (np.isnan(f), np.isfinite(f), np.isscalar(f), np.asarray(f).dtype.str),
-    "methods": lambda f: (f.is_integer(), f.real, f.imag, f.conjugate()),
-    "copies": lambda f: (copy.deepcopy(f), copy.copy(f), pickle.loads(pickle.dumps(f))),
-    "minimum": lambda f: (min(f, 3.0), max([f, 1.0]), sorted([f, 1.0])[0], f < 3, f <= 3),
-}
-
-
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_a_lazy_value_is_its_float_in_every_operation_and_asked_once(name):
-    found, asked = lazy()
-    assert not asked
-    assert OPERATIONS[name](found) == OPERATIONS[name](2.5)
-    assert len(asked) == 1
-
-
-def test_an_undefined_lazy_value_is_not_equal_to_itself():
-    found, _ = lazy(math.nan)
-    assert found != found
-    with pytest.raises(AttributeError):
-        found.missing  # noqa: B018

@@ -1,4 +1,4 @@
-"""Muon as a training loop, PyTorch and optax have it: the iterates of ours, from outside."""
+"""Muon as a training loop and PyTorch have it: the iterates of ours, from outside."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from helpers import followed
 from numpy.testing import assert_allclose
 
 import pfbench as pf
-from pfbench.adapters import BlackBox, OptaxOptimizer, TorchOptimizer
+from pfbench.adapters import BlackBox, TorchOptimizer
 from pfbench.algorithms import ALGORITHMS
 from pfbench.sets.orthogonalisers import QUINTIC
 
@@ -122,44 +122,3 @@ def test_pytorch_scales_the_step_of_tall_matrices(muon):
     off = np.linalg.norm(found[-1] - expected[-1], 2) / (LR * STEPS)
     assert off < 2.0 * HALF_PRECISION
     assert np.linalg.norm(found[-1] - ours(on)[0][-1], 2) > 10.0 * HALF_PRECISION * LR
-
-
-# --- optax ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def optax_muon():
-    """That of optax, where it is installed."""
-    pytest.importorskip("optax", reason="optax is not installed")
-
-    def made(**options):
-        plain = {"beta": BETA, "nesterov": False}
-        return OptaxOptimizer(
-            optimizer="contrib.muon",
-            iterations=STEPS,
-            step=LR,
-            batch=BATCH,
-            options={**plain, **options},
-        )
-
-    return made
-
-
-@pytest.mark.thin(3)
-@pytest.mark.parametrize(
-    ("options", "given", "steps"),
-    [({"weight_decay": 0.4}, {"decay": 0.4}, 5), ({}, {}, 5), ({"ns_steps": 3}, {}, 3)],
-)
-def test_optax_muon_has_the_iterates_of_ours(optax_muon, options, given, steps):
-    """To the 1e-8 that it adds to a norm; its correction of the start is lost in the scaling."""
-    on = problem(rows=5, columns=3, steps=steps)
-    found, run = followed(on, optax_muon(**options))
-    expected, right = ours(on, **given)
-    assert_allclose(found, expected, rtol=0, atol=1e-7)
-    same_samples(run.counts, right.counts)
-
-
-def test_what_optax_has_not_is_named():
-    pytest.importorskip("optax", reason="optax is not installed")
-    with pytest.raises(pf.PfbenchError, match="no attribute 'moon'"):
-        pf.solve(problem(), OptaxOptimizer(optimizer="contrib.moon", iterations=2, step=0.1))
