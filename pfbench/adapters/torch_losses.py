@@ -13,7 +13,6 @@ from pfbench.adapters.functions import from_functions, sample_function, with_poi
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
-from pfbench.base.names import brief_repr
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.user_code import blame_user_code
 from pfbench.points import Layers
@@ -71,18 +70,17 @@ class _ModuleLosses:
         flat = [np.zeros(p.numel()) if g is None else g.numpy().ravel() for g, p in pairs]
         return np.concatenate(flat)
 
-    def check_independent_and_deterministic(self, remedy: str) -> None:
-        """Raise if the loss of an input is random, or depends on the other inputs.
-
-        The message for a random loss ends with `remedy`.
-        """
+    def check_independent_and_deterministic(self) -> None:
+        """Raise if the loss of an input is random, or depends on the other inputs."""
         sample = np.arange(min(self.n, 16))  # a random flip may leave one input as it is
         with self._torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of shapes that differ, which is the error below
             first, recomputed = (self._per_input_losses(sample) for _ in range(2))
             if not self._are_equal(first, recomputed):
                 raise InputError(
-                    f"the loss of an input is random, as two evaluations differ: {remedy}."
+                    "the loss of an input is random, as two evaluations differ: make it "
+                    "deterministic, or pass augment=True to from_loader and draw from torch's "
+                    "generator alone."
                 )
             own, among = (self._per_input_losses(sample[:count])[0] for count in (1, 2))
             if not self._are_equal(own, among, rtol=1e-9, atol=1e-12):
@@ -173,7 +171,7 @@ def from_module(
     losses = _ModuleLosses(
         deepcopy(module).eval(), loss, lambda k: (tensors[0][k], tensors[1][k]), len(inputs)
     )
-    losses.check_independent_and_deterministic("make the module and the loss deterministic")
+    losses.check_independent_and_deterministic()
     return from_functions(
         losses.value,
         losses.gradient,
@@ -192,8 +190,8 @@ def from_loader(
     data: Any,
     lmo: Callable[..., Any] | FeasibleSet | None = None,
     *,
-    replacement: bool | None = None,
-    augment: Callable[[Any, int], Any] | bool = False,
+    replacement: bool = False,
+    augment: bool = False,
     seeds: int = 16,
     constants: Mapping[str, float] = MappingProxyType({}),
     properties: tuple[str, ...] = (),
@@ -219,8 +217,8 @@ def from_loader(
         order.
     augment
         True if the items or the module are random by torch's generator, as transforms and dropout
-        are; or a function (input, seed) that returns the augmented input. Then xi is a pair of an
-        index and j < `seeds`, stored as the number index * seeds + j, which is also the seed.
+        are. Then xi is a pair of an index and j < `seeds`, stored as the number index * seeds + j,
+        which is also the seed.
     seeds
         Number of seeds of each index: f is the mean over all pairs.
 
@@ -231,21 +229,12 @@ def from_loader(
         independent and uniform, or the loss of an item is random or depends on other items.
     """
     torch = import_optional_library("torch", '"pfbench[torch]"')
-    if not isinstance(module, torch.nn.Module):
-        raise InputError(f"module={brief_repr(module)} must be a torch.nn.Module.")
-    if not (isinstance(augment, bool) or callable(augment)):
-        raise InputError(f"augment={brief_repr(augment)} must be True or a function (input, seed).")
     dataset, collate = _dataset_and_collate_function(torch, data, replacement)
     repeats = check_integer("seeds", seeds, minimum=1) if augment else 1
     count = len(dataset) * repeats
 
     def read(numbers: Any) -> tuple[Any, Any]:
-        pairs = [dataset[int(k) // repeats] for k in numbers]
-        if callable(augment):
-            pairs = [
-                (augment(pair[0], int(k)), pair[1]) for k, pair in zip(numbers, pairs, strict=True)
-            ]
-        batch = collate(pairs)
+        batch = collate([dataset[int(k) // repeats] for k in numbers])
         is_pair = isinstance(batch, tuple | list) and len(batch) == 2
         if not is_pair or not all(map(torch.is_tensor, batch)):
             raise InputError("an item of the data set must be a pair (input, target) of arrays.")
@@ -254,11 +243,7 @@ def from_loader(
 
     losses = (_SeededLosses if augment else _ModuleLosses)(deepcopy(module), loss, read, count)
     with blame_user_code("the data set, the module or the loss"):
-        losses.check_independent_and_deterministic(
-            "give augment=True if torch's generator draws it, or a function augment(input, seed)"
-            if not augment
-            else "let it depend on torch's generator or the seed of augment(input, seed) alone"
-        )
+        losses.check_independent_and_deterministic()
     numbers = np.arange(count)
 
     def mean(function: Callable[[Floats, Any], Any], x: Floats) -> Any:
@@ -284,7 +269,7 @@ def from_loader(
 
 
 def _dataset_and_collate_function(
-    torch: Any, data: Any, replacement: Any
+    torch: Any, data: Any, replacement: bool
 ) -> tuple[Any, Callable[[Any], Any]]:
     """Return the data set of a loader, and the function that collates items to a batch.
 
@@ -301,11 +286,6 @@ def _dataset_and_collate_function(
         )
     if not len(dataset):
         raise InputError("the data set is empty.")
-    if replacement not in (None, True):
-        raise InputError(
-            f"replacement={brief_repr(replacement)} must be True, as samples are drawn "
-            "independently: for a finite sum over the data set, use from_module."
-        )
     if not is_loader:
         return dataset, collate
     order = data.sampler
@@ -318,9 +298,8 @@ def _dataset_and_collate_function(
             "of the loader, pass the data set or a torch.utils.data.Subset of it."
         )
     if not (replacement or getattr(order, "replacement", False)):
-        shuffles_or_reads = "shuffles" if type(order) is tools.RandomSampler else "reads in order"
         raise InputError(
-            f"the loader {shuffles_or_reads}, but samples must be drawn with replacement: give "
-            "replacement=True if you want independent draws."
+            "the loader shuffles or reads in order, but samples must be drawn with replacement: "
+            "give replacement=True if you want independent draws."
         )
     return dataset, collate
