@@ -75,10 +75,7 @@ class FunctionSet(ConvexBody):
     ) -> None:
         self._start = _copy_start(start)
         _check_functions(lmo=lmo, project=project, contains=contains)
-        self._minimiser, self._label = (
-            _adapt_plain_or_copt_lmo(lmo),
-            getattr(lmo, "__qualname__", "lmo"),
-        )
+        self._minimiser = _adapt_plain_or_copt_lmo(lmo)
         self._project, self._contains = project, contains
         self.user_functions = {"lo": lmo, "project": project, "contains": contains}
         if diameter is not None:
@@ -92,7 +89,7 @@ class FunctionSet(ConvexBody):
             )
 
     def __repr__(self) -> str:
-        return f"FunctionSet({self._label}, shape={self.shape})"
+        return f"FunctionSet(lmo, shape={self.shape})"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -107,25 +104,19 @@ class FunctionSet(ConvexBody):
     @cached_property
     def diameter(self) -> float:
         """Euclidean diameter; if none was given, that of the smallest box that contains the set."""
-        return float(np.sqrt(sum((high - low) ** 2 for low, high in self._coordinate_ranges())))
-
-    def _coordinate_ranges(self) -> list[tuple[float, float]]:
         sides = []
         for k in range(self._start.size):
-            g = np.zeros(self._start.size)
-            g[k] = 1.0
-            e = g.reshape(self.shape)
-            sides.append((float(self.lo(e).flat[k]), float(self.lo(-e).flat[k])))
-        return sides
+            e = np.zeros(self.shape)
+            e.flat[k] = 1.0
+            sides.append(self.lo(-e).flat[k] - self.lo(e).flat[k])
+        return float(np.linalg.norm(sides))
 
     def lo(self, g: Any) -> Floats:
         """Return a vertex v that minimises <g, v>, computed by the user's function."""
         g = check_gradient(g, self.shape)
         v = self._minimiser(g.copy())
         if not np.isfinite(v).all() and np.isfinite(g).all():
-            argument = "(0)" if not g.any() else "(g)"
-            remedy = ": let lmo return any vertex" if not g.any() else ""
-            raise InputError(f"lmo{argument} returns NaN or infinite entries{remedy}.")
+            raise InputError("lmo returns NaN or infinite entries: at 0, return any vertex.")
         return v
 
     def project(self, y: Any) -> Floats:
@@ -173,12 +164,8 @@ def _adapt_plain_or_copt_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floa
     """
     if len(list_required_arguments(lmo) or ()) < 2:
         return lambda g: _copy_as_real_array("lmo", lmo(g))
-
-    def from_copt(g: Floats) -> Floats:
-        result = lmo(-g, np.zeros_like(g), None)
-        return _copy_as_real_array("lmo", result[0]) + 0.0  # no -0.0
-
-    return from_copt
+    # No -0.0 as the vertex is v - 0.
+    return lambda g: _copy_as_real_array("lmo", lmo(-g, np.zeros_like(g), None)[0]) + 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -223,20 +210,13 @@ class FunctionProblem(FiniteSum):
 
     def batch(self, sample: Indices, x: Any) -> Floats:
         """Return the mean of the sampled component gradients at x."""
-        indices, weights = index_weights(sample, self.n)
+        indices, _ = index_weights(sample, self.n)
         if self.mean is None:
             return self.gradient(x)
-        if isinstance(sample, Sample):
-            pairs = zip(indices, weights, strict=True)
-            products = (w * self._mean_gradient(x, np.array([i])) for i, w in pairs)
-            return np.asarray(sum(products), dtype=np.float64)
-        return _copy_as_real_array(
-            "the component gradients", self._mean_gradient(x, indices.copy())
-        )
-
-    def _mean_gradient(self, x: Any, indices: Any) -> Any:
+        counts = sample.counts if isinstance(sample, Sample) else 1
         x = self._copy_point(x)
-        return flatten_layers(x, cast(Any, self.mean)(x, indices))
+        g = self.mean(x, np.repeat(indices, counts))
+        return _copy_as_real_array("the component gradients", flatten_layers(x, g))
 
     def _copy_point(self, x: Any) -> Floats:
         """Return a copy of a point, split into layers if the start has layers.
@@ -316,30 +296,16 @@ def from_functions(
         )
     if (sampler is None) != (sample_grad is None) or (sampler and components):
         raise InputError("sampler and sample_grad must be given together, without components.")
-    if not isinstance(constants, Mapping) or not isinstance(properties, tuple | list):
-        raise InputError(
-            'constants must be a dict, as in {"L_f": 1.0}, and properties a tuple of names, as in '
-            '("convex",).'
-        )
-    if not isinstance(args, tuple):
-        raise InputError(f"args={brief_repr(args)} must be a tuple: write (a,) for one argument.")
     for name, value in constants.items():
         if name not in MEANING or name == "n":
             raise unknown_name_error("constant", name, [name for name in MEANING if name != "n"])
         check_real(name, value, minimum=0.0)
     for name in properties:
-        if not isinstance(name, str) or name not in ASSUMPTIONS:
+        if name not in ASSUMPTIONS:
             raise unknown_name_error("property", name, ASSUMPTIONS)
-    if components is not None:
-        if not isinstance(components, tuple | list) or len(components) != 2:
-            raise InputError(
-                f"components={brief_repr(components)} must be a pair (n, grad) of the number of "
-                "components and a function grad(x, indices)."
-            )
-        _check_functions(**{"grad of components": components[1]})
-        check_integer("n of components", components[0], minimum=1)
+    n, mean = components or (1, None)
+    check_integer("n of components", n, minimum=1)
     feasible_set = _make_feasible_set(lmo, point, constants.get("D"))
-    n, mean = (1, None) if components is None else components
     problem = FunctionProblem(
         fun=fun,
         jac=jac,
@@ -352,9 +318,9 @@ def from_functions(
         properties=frozenset(properties),
     )
     _check_functions_at_start(problem, point)
-    if sampler is None or sample_grad is None:
-        return with_point_norm(problem, norm)
-    return with_point_norm(sample_function(problem, sampler, sample_grad), norm)
+    if sampler is not None and sample_grad is not None:
+        return with_point_norm(sample_function(problem, sampler, sample_grad), norm)
+    return with_point_norm(problem, norm)
 
 
 def with_point_norm(problem: FiniteSum, norm: str | NormBall | None) -> FiniteSum:

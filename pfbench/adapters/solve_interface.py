@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from pfbench.base.counts import COUNTED, Budget
-from pfbench.base.errors import FailedBeforeFirstQuery, InputError
+from pfbench.base.errors import InputError
 from pfbench.base.function_methods import FunctionMethod, can_be_algorithm, method_class
 from pfbench.base.names import brief_repr, check_names
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
@@ -81,33 +81,22 @@ def solve(
     method = as_algorithm(algorithm, on)
     if isolated and isinstance(method, FunctionMethod):
         raise InputError("isolated=True needs a class that is defined in a file, not a function.")
-    if isinstance(measures, str) and ":" in measures:
-        measures = [measures]
-    if not isinstance(measures, str | Mapping) and isinstance(measures, Sequence):
-        names = list(measures)
-        if any(isinstance(name, str) and ":" in name for name in names):
-            measures = select_measures(on, names)
-    try:
-        return loop.solve(
-            on,
-            method,
-            seed=seed,
-            budget=_parse_budget(budget),
-            stop=Stop.parse(stop) if isinstance(stop, str) else stop,
-            time_limit=time_limit,
-            measures=measures,
-            every=every,
-            start=start,
-            isolated=isolated,
-            strict=not isolated,
-        )
-    except FailedBeforeFirstQuery as error:
-        if not isinstance(method, FunctionMethod) or method.arguments:
-            raise
-        raise FailedBeforeFirstQuery(
-            f"{str(error).rstrip('.?')}: pfbench calls {method.name}(ask, x, rng), which must "
-            "yield a pf.State after each step."
-        ) from error.__cause__
+    names = [measures] if isinstance(measures, str) else measures
+    if isinstance(names, Sequence) and any(":" in str(name) for name in names):
+        measures = select_measures(on, names)
+    return loop.solve(
+        on,
+        method,
+        seed=seed,
+        budget=_parse_budget(budget),
+        stop=Stop.parse(stop) if isinstance(stop, str) else stop,
+        time_limit=time_limit,
+        measures=measures,
+        every=every,
+        start=start,
+        isolated=isolated,
+        strict=not isolated,
+    )
 
 
 def as_problem(subject: Any) -> Problem:
@@ -124,14 +113,9 @@ def as_problem(subject: Any) -> Problem:
         else _call_if_no_arguments_needed(subject)
     )
     if isinstance(problem, type) or not all(hasattr(problem, part) for part in ("start", "set")):
-        if inspect.isroutine(subject) or isinstance(subject, tuple):
-            raise InputError(
-                f"{brief_repr(subject)} is not a problem, as gradient and start are missing: call "
-                "pf.adapters.from_functions(f, gradient, lmo, start=...)."
-            )
         raise InputError(
             f"{brief_repr(subject)} is not a problem: give a name such as 'quadratic', a result of "
-            "pf.problem, or an object of your own class."
+            "pf.problem or pf.adapters.from_functions, or an object of your own class."
         )
     return cast(Problem, problem)
 
@@ -173,13 +157,12 @@ def _call_if_no_arguments_needed(subject: Any) -> Any:
     if isinstance(subject, type) and not any(hasattr(subject, part) for part in ("run", "start")):
         return subject
     needed = list_required_arguments(subject)
+    if needed and isinstance(subject, type):
+        text = ", ".join(f"{name}=..." for name in needed)
+        raise InputError(
+            f"{subject.__name__} needs {', '.join(needed)}: write {subject.__name__}({text})."
+        )
     if needed is None or needed:
-        if isinstance(subject, type):
-            needed = needed or ["its arguments"]
-            text = ", ".join(f"{name}=..." for name in needed)
-            raise InputError(
-                f"{subject.__name__} needs {', '.join(needed)}: write {subject.__name__}({text})."
-            )
         return subject
     with blame_user_code(f"{subject.__name__}()"):
         return subject()
