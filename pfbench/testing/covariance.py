@@ -10,14 +10,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
-from pfbench.testing.failure_messages import (
-    Layers,
-    describe_first_non_finite,
-    explain_small_deviation,
-    fail,
-    format_call,
-    max_deviation,
-)
+from pfbench.testing.failure_messages import Layers, fail, format_call, max_deviation
 from pfbench.testing.steppers import Stepper
 
 __tracebackhide__ = True  # of pytest
@@ -107,10 +100,6 @@ def covariant(
     if not distance <= (compute_tolerance(make) if tolerance is None else tolerance):
         powers = ", ".join(f"{name} {scales.get(name, 0):g}" for name in hyper)
         lines = [
-            *(
-                describe_first_non_finite(make.label, expected)
-                or describe_first_non_finite(make.label, back)
-            ),
             f"{make.label} is not covariant under {group}: step {t} differs by {distance:.3g} of the "  # noqa: E501
             "largest step",
             f"transformed back, {words}",
@@ -118,9 +107,8 @@ def covariant(
         if group.startswith("scale"):
             lines.append(
                 f"scaled with these powers of the factor {_FACTOR:g}: {powers}; if a constant such "
-                "as eps scales, too, give it and its power in scales"
+                "as eps scales, too, give it and its power in scales, or pass tolerance="
             )
-            lines += explain_small_deviation(distance)
         options = {"scales": scales, "tolerance": tolerance}
         fail(lines, format_call(covariant, make, group, **options, **hyper))
 
@@ -205,8 +193,6 @@ _GROUPS: Mapping[str, Callable[[Stepper, Any], tuple[Stepper, _ProblemMap]]] = M
 
 # --- affine maps of Frank-Wolfe problems ----------------------------------------------------------
 
-_NAMES = ("f", "grad", "lmo", "x0")
-
 
 def _check_affine(
     solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance: float | None
@@ -249,11 +235,6 @@ def _check_affine(
     }
     expected = _collect_solver_iterates(solver, plain, hyper)
     points = (_collect_solver_iterates(solver, mapped, hyper) - b) @ inverse.T
-    if points.shape != expected.shape:
-        raise InputError(
-            f"{solver.__name__} returns {len(expected)} points for the set, but {len(points)} "
-            "for the image of the set under an affine map."
-        )
     distance = np.abs(points - expected).max(axis=1) / float(np.ptp(vertices, axis=0).max())
     wrong = np.flatnonzero(~(distance <= (1e-9 if tolerance is None else tolerance)))
     if wrong.size:
@@ -273,12 +254,8 @@ def _collect_solver_iterates(
 ) -> Floats:
     """Run a solver with the given f, grad, lmo and x0; return its k points, shape (k, d)."""
     existing = inspect.signature(solver).parameters
-    lacking = [
-        n for n, p in existing.items() if p.default is p.empty and n not in {*_NAMES, *hyper}
-    ]
-    if lacking:
-        raise InputError(f"{solver.__name__} needs {lacking[0]}: give it, as in {lacking[0]}=1.")
-    result = solver(**{name: parameters[name] for name in _NAMES if name in existing}, **hyper)
+    functions = {name: item for name, item in parameters.items() if name in existing}
+    result = solver(**functions, **hyper)
     return np.atleast_2d(
         np.array(list(result) if inspect.isgenerator(result) else result, dtype=float)
     )

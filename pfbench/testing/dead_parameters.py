@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,9 +24,7 @@ _LONGER = 10
 """Factor of the number of steps before a parameter counts as dead, as it may act late."""
 
 
-def no_dead_parameter(
-    make: Stepper, *, alternatives: Mapping[str, Any] = MappingProxyType({}), **hyper: Any
-) -> None:
+def no_dead_parameter(make: Stepper, **hyper: Any) -> None:
     """Check that each given parameter of an optimiser has an effect on its iterates.
 
     Each parameter is halved, doubled, increased by one or flipped, while the others are fixed. A
@@ -39,8 +36,6 @@ def no_dead_parameter(
     ----------
     make
         A stepper from `stepper`.
-    alternatives
-        Another value for each parameter that is neither a number nor a flag, by name.
     hyper
         The parameters, with values at which each is active. A list has several settings, and the
         parameters must have an effect in each: ``nesterov=[True, False]``.
@@ -55,24 +50,20 @@ def no_dead_parameter(
     names, values = [*hyper], [v if isinstance(v, list) else [v] for v in hyper.values()]
     lines: list[str] = []
     for combination in itertools.product(*values):
-        lines += _describe_dead_parameters(
-            make, dict(zip(names, combination, strict=True)), alternatives
-        )
+        lines += _describe_dead_parameters(make, dict(zip(names, combination, strict=True)))
     if lines:
         lines.append("points are compared bit by bit, with gradients of scales 1, 2^-30, 2^30")
-        fail(lines, format_call(no_dead_parameter, make, alternatives=alternatives, **hyper))
+        fail(lines, format_call(no_dead_parameter, make, **hyper))
 
 
-def _describe_dead_parameters(
-    make: Stepper, hyper: dict[str, Any], alternatives: Mapping[str, Any]
-) -> list[str]:
+def _describe_dead_parameters(make: Stepper, hyper: dict[str, Any]) -> list[str]:
     """Return a line of text for each parameter whose variations leave the iterates unchanged."""
     steps = make.steps or _STEPS
-    double, typed = _BitwiseRuns(make.with_double_precision(), steps), _BitwiseRuns(make, steps)
+    double, typed = (_BitwiseRuns(item, steps) for item in (replace(make, dtype="float64"), make))
     if double.points(hyper, 1.0, steps) != double.points(hyper, 1.0, steps):
         raise InputError(f"{make.label} is not deterministic: two runs have different points.")
     lines = []
-    for name, value, other_rest in _iterate_variations(hyper, alternatives):
+    for name, value, other_rest in _iterate_variations(hyper):
         tried, dead = list[Any](), _DEAD
         for other, changed in other_rest:
             try:
@@ -86,8 +77,7 @@ def _describe_dead_parameters(
                 break
         if not tried:
             raise InputError(
-                f"{make.label} refuses each value that was tried for {name}: give values that it "
-                f"accepts, as alternatives={{{name!r}: ...}}."
+                f"{make.label} refuses each value that was tried for {name}: leave {name} out."
             )
         if dead:
             same = f"{value!r} and {tried[0]!r} give the same bits over {_LONGER * steps} steps"
@@ -126,7 +116,7 @@ class _BitwiseRuns:
 
 
 def _iterate_variations(
-    hyper: Mapping[str, Any], alternatives: Mapping[str, Any]
+    hyper: Mapping[str, Any],
 ) -> Iterator[tuple[str, Any, list[tuple[Any, dict[str, Any]]]]]:
     """Yield, for each parameter, its name, its value, and other values to try in its place.
 
@@ -134,18 +124,15 @@ def _iterate_variations(
     are varied one by one.
     """
     for name, value in hyper.items():
-        if isinstance(value, tuple) and name not in alternatives:
+        if isinstance(value, tuple):
             for k, entry in enumerate(value):
-                rest = [
-                    (other, {**hyper, name: (*value[:k], other, *value[k + 1 :])})
-                    for other in _list_alternatives(f"{name}[{k}]", entry)
-                ]
-                yield f"{name}[{k}]", entry, rest
+                alternatives = _list_alternatives(f"{name}[{k}]", entry)
+                changes = [(*value[:k], other, *value[k + 1 :]) for other in alternatives]
+                rest = [{**hyper, name: changed} for changed in changes]
+                yield f"{name}[{k}]", entry, list(zip(alternatives, rest, strict=True))
         else:
-            options = (
-                [alternatives[name]] if name in alternatives else _list_alternatives(name, value)
-            )
-            yield name, value, [(option, {**hyper, name: option}) for option in options]
+            alternatives = _list_alternatives(name, value)
+            yield name, value, [(other, {**hyper, name: other}) for other in alternatives]
 
 
 def _list_alternatives(name: str, value: Any) -> list[Any]:
@@ -157,6 +144,5 @@ def _list_alternatives(name: str, value: Any) -> list[Any]:
     if isinstance(value, float) and value != 0.0:
         return [0.5 * value, 2.0 * value, 0.75 * value]
     raise InputError(
-        f"{name}={value!r} cannot be varied automatically: give {name} a nonzero number, list "
-        f"other values in alternatives={{{name!r}: ...}}, or leave {name} out."
+        f"{name}={value!r} cannot be varied: give {name} a nonzero number, or leave it out."
     )

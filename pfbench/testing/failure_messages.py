@@ -1,7 +1,6 @@
 """Messages of failed checks, with numbers and with a call that reproduces the failure."""
 
 import inspect
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -16,9 +15,6 @@ Layers = list[Any]
 
 _MAX_LINES = 5
 _MAX_LENGTH = 200
-
-_SMALL = 1e-5
-"""Deviation, as a multiple of the largest step, below which a message names a likely cause."""
 
 
 def fail(lines: Sequence[str], call: str) -> NoReturn:
@@ -85,17 +81,6 @@ def describe_first_non_finite(label: str, points: Sequence[Layers]) -> list[str]
                 location = f", layer {number}" if len(point) > 1 else ""
                 return [f"the points of {label} are not finite at step {t}{location}"]
     return []
-
-
-def explain_small_deviation(distance: float) -> list[str]:
-    """Return a line on the likely cause of a deviation below 1e-5 of a step; [] for larger ones."""
-    if not 0.0 < distance < _SMALL:
-        return []
-    tolerance = 10.0 ** (math.floor(math.log10(distance)) + 1)
-    return [
-        "a likely cause of so small a difference is an eps added to a norm, as in M/(|M| + eps); "
-        f"if it is intended, pass tolerance={tolerance:g}"
-    ]
 
 
 def max_deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int, str]:

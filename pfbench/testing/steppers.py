@@ -1,8 +1,6 @@
 """Optimisers of any library, wrapped as functions that map a start and gradients to iterates."""
 
 import copy
-import inspect
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
+from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
 from pfbench.base.user_code import list_required_arguments
 from pfbench.testing.failure_messages import Layers, fail, format_call
 
 Update = Callable[[Layers], Any]
 """Function of a gradient that returns the new point as a list of layers."""
-
-KINDS = ("torch", "optax", "class", "function")
 
 _UNIT_ROUNDOFF = {"float64": 2**-53, "float32": 2**-24, "float16": 2**-11, "bfloat16": 2**-8}
 
@@ -64,10 +61,6 @@ class Stepper:
         """Unit roundoff of the data type in which the optimiser runs."""
         return _UNIT_ROUNDOFF[self.dtype]
 
-    def with_double_precision(self) -> "Stepper":
-        """Return a copy of the stepper that runs in double precision."""
-        return replace(self, dtype="float64")
-
     def with_shapes(self, shapes: Sequence[tuple[int, ...]]) -> "Stepper":
         """Return a copy of the stepper for layers of other shapes."""
         return replace(self, shapes=tuple(shapes), is_layered=True)
@@ -84,7 +77,7 @@ class Stepper:
         Raises
         ------
         InputError
-            If a parameter is unknown or missing, or the result is not a list of points.
+            If the result is not a list of points.
         AssertionError
             If a step changes the gradient of an earlier step, so that its array is also a buffer.
             Only classes of other libraries are tested for this: PyTorch makes a new gradient in
@@ -92,7 +85,6 @@ class Stepper:
         """
         named = {self.names.get(name, name): value for name, value in hyper.items()}
         kind = self.kind or self._kind(named)
-        _check_names(self.label, self.optimizer, named, positional=2 if kind == "function" else 0)
         if kind == "function":
             return self._from_function(x0, grads, named)
         update = {"torch": self._torch, "optax": self._optax, "class": self._class}[kind](x0, named)
@@ -270,30 +262,6 @@ def stepper(
         raise InputError(f"shape={shape} must be a tuple, or a list of tuples.") from None
     if not callable(optimizer):
         raise InputError("optimizer must be a class or a function, not an instance.")
-    if not shapes or min(math.prod(s) for s in shapes) < 1:
-        raise InputError(f"shape={shape} must be a tuple, or a list of tuples, without zeros.")
-    if dtype not in _UNIT_ROUNDOFF or kind not in ("", *KINDS):
-        raise InputError(
-            f"dtype={dtype!r} must be one of {', '.join(_UNIT_ROUNDOFF)}, and kind={kind!r} one of "
-            f"{', '.join(KINDS)}."
-        )
-    if dtype == "bfloat16" and kind not in ("", "torch"):
-        raise InputError("bfloat16 needs a torch optimiser: with others, use float32 or float16.")
+    check_choice("dtype", dtype, _UNIT_ROUNDOFF)
+    check_choice("kind", kind, ("", "torch", "optax", "class", "function"))
     return Stepper(optimizer, shapes, is_layered, dtype, dict(names), kind, steps, seed)
-
-
-def _check_names(label: str, function: Any, value: Mapping[str, Any], positional: int) -> None:
-    """Raise InputError for an unknown or a missing parameter of the optimiser."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return
-    names = [p.name for p in parameters][positional:]
-    unknown = [name for name in value if name not in names]
-    if unknown:
-        raise InputError(
-            f"{label} has no parameter {unknown[0]}: it takes {', '.join(names) or 'none'}; if the "
-            f"parameter has another name in {label}, pass names={{{unknown[0]!r}: ...}}."
-        )

@@ -98,7 +98,6 @@ def in_place(x0, grads, lr):
 @pytest.mark.parametrize(
     ("make", "hyper", "words"),
     [
-        (stepper(Momentum), {"lr": 0.1}, "Momentum has no parameter lr: it takes learning_rate, b"),
         (stepper(in_place), {"lr": 0.1}, "in_place returns the same array twice: append x.copy()"),
         (stepper(lambda x0, grads, lr: grads), {"lr": 0.1}, "3 points for 3 gradients"),
         (stepper(Momentum), {"learning_rate": 0.0}, "learning_rate=0.0 cannot be varied"),
@@ -366,7 +365,6 @@ def test_unbiased_estimators_and_a_biased_one():
     text = message(unbiased, divided_by_n)
     assert "divided_by_n is biased at call 1" in text
     assert "over 16 sequences of draws" in text
-    assert "given the draws" in message(unbiased, page, FiniteSum(n=3), calls=3, given_past=True)
 
 
 def test_draws_that_cannot_be_enumerated_are_refused():
