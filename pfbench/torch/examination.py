@@ -153,17 +153,12 @@ class OptimizerCopier:
         """Return the fraction of each parameter that weight decay subtracts in one step.
 
         Return None if the fraction differs between entries. It is 1 - x+/x in a first step from x
-        to x+ with gradient 0. If that step is not finite, it is (y - y')/x, where y and y' are the
-        points after one step without and with weight decay.
+        to x+ with gradient 0.
         """
         shape = tuple(min(k, 4) for k in group["params"][0].shape) or (1,)
         make = self.make_stepper(group, [shape])
-        x0, grads = make.draw(1)
-        x, after = (p[0] for p in make.follow(x0, [[np.zeros(shape)]], {}))
+        x, after = (p[0] for p in make.follow(make.draw(1)[0], [[np.zeros(shape)]], {}))
         ratio = 1.0 - after / x
-        if not np.isfinite(ratio).all():
-            moved, decayed = (make.follow(x0, grads, h)[1][0] for h in ({"weight_decay": 0.0}, {}))
-            ratio = (moved - decayed) / x
         if not np.isfinite(ratio).all() or float(np.ptp(ratio)) > 1e-9:
             return None
         return float(np.median(ratio)) if ratio.any() else 0.0

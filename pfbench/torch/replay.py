@@ -8,6 +8,7 @@ samples uses a sample of the next batch.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import is_dataclass
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from pfbench.base.errors import InputError
 
 torch: Any = import_module("torch")
+_tree: Any = import_module("torch.utils._pytree")
 
 _ROUNDING = 128
 """Multiple of the rounding error of its terms up to which a difference is ignored."""
@@ -137,18 +139,17 @@ class BatchReplay:
         if not length:
             return {}
         values: dict[str, float] = {}
-        half = size // 2
+        back = [x - step for x, step in zip(before, d, strict=True)]
+        ends = (0, size // 2), (size // 2, size)
         with self._restore_state():
-            first = self._value_and_gradient(batch, before, size, counts)
-            second = self._value_and_gradient(batch, after, size, counts)
-            back = [x - step for x, step in zip(before, d, strict=True)]
-            third = self._value_and_gradient(batch, back, size, counts)
-            halves = []
-            if half and self.is_mean:
-                halves = [
-                    self._value_and_gradient(slice_batch(batch, a, b), before, b - a, counts)
-                    for a, b in ((0, half), (half, size))
-                ]
+            first, second, third = (
+                self._value_and_gradient(batch, point, size, counts)
+                for point in (before, after, back)
+            )
+            halves = [
+                self._value_and_gradient(slice_batch(batch, a, b), before, b - a, counts)
+                for a, b in (ends if size > 1 and self.is_mean else ())
+            ]
         counts.replay_fv += 2 * size
         if first is None or second is None:
             return {}
@@ -267,18 +268,12 @@ def _inner(a: Layers, b: Layers) -> float:
 
 
 def slice_batch(batch: Any, start: int, stop: int) -> Any:
-    """Return the samples start, ..., stop - 1 of a batch.
+    """Return the samples start, ..., stop - 1 of a batch, which may be nested."""
 
-    A batch is a tensor, or a nested tuple, list or mapping of tensors.
-    """
-    if torch.is_tensor(batch):
-        return batch[start:stop] if batch.ndim else batch
-    if isinstance(batch, Mapping):
-        return {name: slice_batch(item, start, stop) for name, item in batch.items()}
-    if isinstance(batch, tuple | list):
-        make = getattr(batch, "_make", type(batch))  # of named tuples
-        return make([slice_batch(item, start, stop) for item in batch])
-    return batch
+    def part(item: Any) -> Any:
+        return item[start:stop] if torch.is_tensor(item) and item.ndim else item
+
+    return _tree.tree_map(part, _as_tree(batch))
 
 
 def batch_length(batch: Any) -> int:
@@ -289,14 +284,12 @@ def batch_length(batch: Any) -> int:
 
 
 def iterate_tensors(nested: Any) -> Iterator[Any]:
-    """Yield all tensors in nested tuples, lists, mappings and objects with fields."""
-    if torch.is_tensor(nested):
-        yield nested
-    elif isinstance(nested, Mapping):
-        for item in nested.values():
-            yield from iterate_tensors(item)
-    elif isinstance(nested, tuple | list):
-        for item in nested:
-            yield from iterate_tensors(item)
-    elif hasattr(nested, "__dataclass_fields__"):
-        yield from iterate_tensors(vars(nested))
+    """Yield all tensors in nested tuples, lists and mappings, or in an object with fields."""
+    yield from filter(torch.is_tensor, _tree.tree_leaves(_as_tree(nested)))
+
+
+def _as_tree(nested: Any) -> Any:
+    """Return mappings of other libraries, and objects with fields, as dicts."""
+    if isinstance(nested, Mapping):
+        return dict(nested)
+    return vars(nested) if is_dataclass(nested) else nested

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -23,6 +24,9 @@ from pfbench.torch.replay import ProductNorm
 
 torch: Any = import_module("torch")
 _dispatch: Any = import_module("torch.utils._python_dispatch")
+
+_LARGEST = 256
+"""Largest smaller side of a matrix that gets spectral measurements."""
 
 _PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
 _MARGIN, _SMALLEST = 0.04, 1e-5
@@ -100,18 +104,12 @@ class StepReader:
         The names of the model's parameters.
     specification
         What the user claims; see `Watch`.
-    largest
-        Largest smaller side of a matrix that gets spectral measurements.
     """
 
     def __init__(
-        self,
-        optimizer: Any,
-        names: Mapping[Any, str],
-        specification: Mapping[str, Any],
-        largest: int,
+        self, optimizer: Any, names: Mapping[Any, str], specification: Mapping[str, Any]
     ) -> None:
-        self._optimizer, self._specification, self._largest = optimizer, specification, largest
+        self._optimizer, self._specification = optimizer, specification
         self._replicas = OptimizerCopier(optimizer)
         groups = optimizer.param_groups
         self.methods = [
@@ -184,18 +182,22 @@ class StepReader:
             totals = np.hypot(totals, sizes)
             name = self._layers[p]
             row = {"layer": name, **self._sizes(i, p, d, norm), **_relative_step_columns(*sizes)}
+            rows.append(row)
             if before.is_missing_gradient and bool(d.any()):
                 findings.append(Finding(f"{name} moves without a gradient"))
             if before.gradient is not None:
                 direction = self._step_direction(i, p, before, row["decay"])
-                if isinstance(direction, MomentumBasisDirection):
-                    row |= {"lo": direction.lower, "hi": direction.upper}
-                    row["orth"] = float(np.abs(direction.diagonal - 1).max())
-                    row["small"] = direction.small_share
-                    findings += self._judge(i, name, direction)
-                elif direction:
-                    findings.append(Finding(f"{name}: {direction}", is_bug=False))
-            rows.append(row)
+                if direction is None:
+                    text = (
+                        f"{name}: some directions are unknown, as the momentum has another form, "
+                        "the decay is not a multiple of the layer, or rounding dominates"
+                    )
+                    findings.append(Finding(text, is_bug=False))
+                    continue
+                row |= {"lo": direction.lower, "hi": direction.upper}
+                row["orth"] = float(np.abs(direction.diagonal - 1).max())
+                row["small"] = direction.small_share
+                findings += self._judge(i, name, direction)
         measured = [row["step_norm"] for row in rows]
         together = float(np.max(measured)) if norm.name == "spectral" else float(totals[0])
         rows.append({"layer": "all", "step_norm": together, **_relative_step_columns(*totals)})
@@ -243,47 +245,37 @@ class StepReader:
         group = self._optimizer.param_groups[i]
         key = i, lr, self._replicas.settings(group).get("weight_decay")
         if key not in self._decays:
-            try:
+            self._decays[key] = None
+            with suppress(Exception):  # of a user's optimiser on small layers
                 self._decays[key] = self._replicas.measure_decay(group)
-            except Exception:  # of a user's optimiser on small layers
-                self._decays[key] = None
         return self._decays[key]
 
     def _step_direction(
         self, i: int, p: Any, before: _LayerCopy, decay: float | None
-    ) -> MomentumBasisDirection | str:
-        """Return the direction of a layer's last step, or the reason why it is unknown as text."""
-        orthogonaliser = self._orthogonaliser(i)
+    ) -> MomentumBasisDirection | None:
+        """Return the direction of a layer's last step; None if it is unknown."""
+        orthogonaliser, buffer = self._orthogonaliser(i), self._momentum_buffer(p)
         settings = self._replicas.settings(self._optimizer.param_groups[i])
         momentum = float(settings.get("momentum", 0.0))
         g = _as_matrix(before.gradient)
         scale = 1.0 if orthogonaliser is None else orthogonaliser.scale(*g.shape)
         x, y = _as_matrix(before.point), _as_matrix(p)
         size = float(settings.get("lr", 0.0)) * scale
-        if decay is None:
-            return "its weight decay is not a multiple of the layer"
+        if decay is None or buffer is None or not size:
+            return None
         step = (1 - decay) * x - y
-        unit = float(torch.finfo(p.dtype).eps)
-        if not size:
-            return ""
-        if unit * np.abs(x).max() > _MARGIN * np.abs(step).max():
-            return "the directions of some steps are below rounding"
-        buffer = self._momentum_buffer(p)
-        if buffer is None:
-            return "no momentum buffer of the layer's shape" if momentum else ""
+        if float(torch.finfo(p.dtype).eps) * np.abs(x).max() > _MARGIN * np.abs(step).max():
+            return None
         after = _as_matrix(buffer)
         earlier = 0.0 * after if before.buffer is None else _as_matrix(before.buffer)
-        forms = {1.0: momentum * earlier + g, 1 - momentum: momentum * earlier + (1 - momentum) * g}
+        # The buffer is a sum or an average.
+        forms = {w: momentum * earlier + w * g for w in (1.0, 1 - momentum)}
         errors = {w: float(np.abs(form - after).max()) for w, form in forms.items()}
         weight = min(errors, key=errors.__getitem__)
-        if errors[weight] > _MARGIN * float(np.abs(forms[weight]).max()):
-            return (
-                "the momentum buffer is neither momentum M + g nor its average: it was changed, "
-                "or is not the momentum"
-            )
         n = weight * g + momentum * after if settings.get("nesterov") else after
-        if np.linalg.norm(n) < _SMALLEST:
-            return "some momenta are too small to be scaled up"
+        is_wrong = errors[weight] > _MARGIN * float(np.abs(forms[weight]).max())
+        if is_wrong or np.linalg.norm(n) < _SMALLEST:
+            return None
         return express_in_momentum_basis(n, step / size)
 
     def _judge(self, i: int, name: str, direction: MomentumBasisDirection) -> Iterator[Finding]:
@@ -301,19 +293,18 @@ class StepReader:
 
     def _orthogonaliser(self, i: int) -> Orthogonaliser | None:
         if i not in self._orthogonalisers:
-            group = self._optimizer.param_groups[i]
-            try:
-                result = identify_orthogonaliser(self._replicas, group, self._specification)[0]
-            except Exception:  # of a user's optimiser on small layers
-                result = None
-            self._orthogonalisers[i] = result
+            self._orthogonalisers[i] = None
+            with suppress(Exception):  # of a user's optimiser on small layers
+                group = self._optimizer.param_groups[i]
+                identified, _ = identify_orthogonaliser(self._replicas, group, self._specification)
+                self._orthogonalisers[i] = identified
         return self._orthogonalisers[i]
 
     def _has_direction(self, i: int, p: Any) -> bool:
         return self._methods_of_groups()[i] == "muon" and p.ndim > 1 and self._is_small(p)
 
     def _is_small(self, p: Any) -> bool:
-        return bool(min(len(p), p.numel() // len(p)) <= self._largest)
+        return bool(min(len(p), p.numel() // len(p)) <= _LARGEST)
 
     def _momentum_buffer(self, p: Any) -> Any:
         """Return the momentum buffer of a parameter; None unless there is exactly one candidate."""

@@ -9,7 +9,9 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
+from pfbench.base.names import check_names
 from pfbench.sets.orthogonalisers import PRESETS
 from pfbench.torch.examination import METHODS, SCALES, Finding
 from pfbench.torch.replay import BatchReplay, ProductNorm, iterate_tensors
@@ -88,10 +90,6 @@ class Watch:
     batch_size
         Function of the model's arguments that returns the number of samples. By default, the
         length of the first tensor.
-    norm
-        Norm of steps, "l2" or "spectral" (maximum over layers). By default, chosen by the method.
-    largest
-        Largest smaller side of a matrix whose direction is measured.
     specification
         The user's claims by name: "method" ("adam", "adamw", "muon" or "sgd"; by default the name
         of the class if it is one of these), "orthogonaliser" (a name in `PRESETS` or triples of
@@ -112,27 +110,22 @@ class Watch:
         replay: Callable[[Any], Any] | None = None,
         every: int | None = None,
         batch_size: Callable[..., int] | None = None,
-        norm: str | None = None,
-        largest: int = 256,
         specification: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise InputError("optimizer must be a torch.optim.Optimizer.")
         if every is not None and every < 1:
             raise InputError(f"every={every} must be at least 1.")
-        if norm not in (None, "l2", "spectral"):
-            raise InputError(f"norm={norm!r} must be l2 or spectral.")
-        if unknown := [name for name in specification if name not in _STATED]:
-            raise InputError(f"specification names {unknown[0]!r}: use only {', '.join(_STATED)}.")
+        check_names("name in the specification", specification, _STATED)
         for name, choices in (("method", METHODS), ("orthogonaliser", PRESETS), ("scale", SCALES)):
-            if isinstance(value := specification.get(name), str) and value not in choices:
-                raise InputError(f"{name}={value!r} must be one of {', '.join(choices)}.")
+            if isinstance(value := specification.get(name), str):
+                check_choice(name, value, choices)
         self.optimizer, self.model, self.specification = optimizer, model, dict(specification)
         self.counts = WatchCounts()
         self._batch_size, self._every = batch_size or _first_axis, every
         self._names = {p: name for name, p in model.named_parameters()}
-        self._reader = StepReader(optimizer, self._names, self.specification, largest)
-        self.norm = ProductNorm(norm or ("spectral" if self._reader.has_spectral_group else "l2"))
+        self._reader = StepReader(optimizer, self._names, self.specification)
+        self.norm = ProductNorm("spectral" if self._reader.has_spectral_group else "l2")
         self._rows: list[dict[str, Any]] = []
         self._notes: list[Finding] = []
         self._pending: dict[object, tuple[int, list[Finding]]] = {}

@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,7 @@ from pfbench.torch.examination import Finding
 if TYPE_CHECKING:
     import pandas as pd
 
-_STYLE = (
-    "body{font:14px/1.45 system-ui,sans-serif;max-width:60rem;margin:1rem auto;padding:0 1rem}"
-    "td,th{text-align:left;padding:.1rem 1rem .1rem 0;vertical-align:top}svg{max-width:100%}"
-    ".bug{color:#a40000}"
-)
+_STYLE = "body{max-width:60rem;margin:1rem auto}pre{white-space:pre-wrap}svg{max-width:100%}"
 
 _CLOSING = (
     "One run neither confirms nor refutes a bound in expectation. This report says nothing about "
@@ -32,59 +29,42 @@ class WatchReport:
 
     Attributes
     ----------
-    title
-        Name of the optimiser and number of steps.
     findings
         Bugs first, then notes.
-    counts, constants
-        Rows of texts.
+    text
+        Findings, counts and measured constants.
     table
         The measurements, as a DataFrame.
     """
 
-    title: str
     findings: tuple[Finding, ...]
-    counts: tuple[tuple[str, str], ...]
-    constants: tuple[tuple[str, str, str], ...]
+    text: str
     table: "pd.DataFrame"
 
     @classmethod
     def build(cls, watch: Any, findings: Sequence[Finding]) -> "WatchReport":
         """Build the report of a loop from the counts and measurements so far."""
         counts = watch.counts
-        title = (
-            f"{type(watch.optimizer).__name__}: {counts.steps} steps, {watch.measurement_count} "
-            f"measured in the {watch.norm.name} norm, {watch.overhead:.1%} of the loop's time"
-        )
         unique = dict.fromkeys([*findings, *_constant_findings(watch)])
-        return cls(
-            title,
-            tuple(sorted(unique, key=lambda line: not line.is_bug)),
-            tuple((f.name, _number(getattr(counts, f.name))) for f in fields(counts)),
-            tuple(_constant_rows(watch)),
-            watch.table,
-        )
+        ordered = sorted(unique, key=lambda finding: not finding.is_bug)
+        lines = [
+            f"{type(watch.optimizer).__name__}: {counts.steps} steps, {watch.measurement_count} "
+            f"measured in the {watch.norm.name} norm, {watch.overhead:.1%} of the loop's time",
+            "findings",
+            *(f"  {'!' if finding.is_bug else '-'} {finding.text}" for finding in ordered),
+            "counts",
+            *(f"  {f.name:18} {_number(getattr(counts, f.name))}" for f in fields(counts)),
+            "measured",
+            *(f"  {name:8} {value:12} {words}" for name, value, words in _constant_rows(watch)),
+            _CLOSING,
+        ]
+        return cls(tuple(ordered), "\n".join(lines), watch.table)
 
     def __str__(self) -> str:
-        marks = [f"  {'!' if f.is_bug else '-'} {f.text}" for f in self.findings]
-        lines = [self.title, "findings", *(marks or ["  none"]), "counts"]
-        lines += [f"  {name:18} {value}" for name, value in self.counts]
-        if self.constants:
-            lines += [
-                "measured",
-                *(f"  {n:8} {v:12} {conclusion}" for n, v, conclusion in self.constants),
-            ]
-        return "\n".join([*lines, _CLOSING])
+        return self.text
 
     def _repr_html_(self) -> str:
-        parts = [f"<h2>{html.escape(self.title)}</h2>", "<h3>Findings</h3><ul>"]
-        for finding in self.findings or (Finding("none", is_bug=False),):
-            kind = ' class="bug"' if finding.is_bug else ""
-            parts.append(f"<li{kind}>{html.escape(finding.text)}</li>")
-        parts += ["</ul><h3>Counts</h3>", _html_table(self.counts)]
-        if self.constants:
-            parts += ["<h3>Measured constants</h3>", _html_table(self.constants)]
-        return "\n".join([*parts, self._figure(), f"<p>{_CLOSING}</p>"])
+        return f"<pre>{html.escape(self.text)}</pre>{self._figure()}"
 
     def save(self, path: str | Path) -> None:
         """Write the report to `path` as a self-contained HTML page.
@@ -100,16 +80,13 @@ class WatchReport:
 
     def _figure(self) -> str:
         """Return the panels of the report as SVG, or a sentence if matplotlib is not installed."""
-        try:
-            import matplotlib as mpl
-        except ImportError:
-            return '<p>No figures: pip install "pfbench[report]".</p>'
-        from pfbench.reporting.svg import DeferredDrawing, render
-
-        del mpl
         columns = [c for c in _PANELS if c in self.table and self.table[c].notna().any()]
+        if not find_spec("matplotlib"):
+            return '<p>No figures: pip install "pfbench[report]".</p>'
         if not columns:
             return ""
+        from pfbench.reporting.svg import DeferredDrawing, render
+
         drawing = DeferredDrawing("Measurements of the steps", partial(self._draw, columns))
         (image,) = render(drawing, "svg")
         return image.decode("utf-8").partition("?>")[2].partition('dtd">')[2]
@@ -224,8 +201,3 @@ def _constant_findings(watch: Any) -> Iterator[Finding]:
 
 def _number(value: int | None) -> str:
     return "not counted from the start" if value is None else f"{value:,}"
-
-
-def _html_table(rows: Sequence[Sequence[str]]) -> str:
-    cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
-    return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"

@@ -313,7 +313,6 @@ def test_a_loader_that_shuffles_is_an_unmet_assumption():
     ("options", "words"),
     [
         ({"every": 0}, "every=0"),
-        ({"norm": "nuclear"}, "norm='nuclear'"),
         ({"optimizer": None}, "torch.optim.Optimizer"),
         ({"specification": {"step": 1}}, "specification"),
     ],
