@@ -12,7 +12,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_finite_array, check_integer, check_real, unwrap_scalar
 from pfbench.base.constants import MEANING, Constants
 from pfbench.base.errors import InputError
-from pfbench.base.names import brief_repr, unknown_name_error
+from pfbench.base.names import unknown_name_error
 from pfbench.base.protocols import ASSUMPTIONS, FeasibleSet
 from pfbench.base.sample import Indices, Sample
 from pfbench.base.state import State
@@ -74,7 +74,6 @@ class FunctionSet(ConvexBody):
         contains: Callable[[Any, float], bool] | None = None,
     ) -> None:
         self._start = _copy_start(start)
-        _check_functions(lmo=lmo, project=project, contains=contains)
         self._minimiser = _adapt_plain_or_copt_lmo(lmo)
         self._project, self._contains = project, contains
         self.user_functions = {"lo": lmo, "project": project, "contains": contains}
@@ -286,9 +285,6 @@ def from_functions(
         If a function returns an invalid value at the start, or a name is unknown.
     """
     point = _copy_start(start)
-    _check_functions(
-        fun=fun, jac=None if jac is True else jac, sampler=sampler, sample_grad=sample_grad
-    )
     if jac is None:
         raise InputError(
             "jac is missing: pass a function that returns the gradient of f, or, if f is given by "
@@ -351,12 +347,6 @@ def _copy_start(start: Any) -> Floats:
     if not point.size or not np.ndim(start):
         raise InputError("start must be an array with an entry for each variable, not a number.")
     return point
-
-
-def _check_functions(**arguments: Any) -> None:
-    for name, function in arguments.items():
-        if function is not None and (isinstance(function, type) or not callable(function)):
-            raise InputError(f"{name} must be a function, not {brief_repr(function)}.")
 
 
 def _make_feasible_set(lmo: Any, start: Floats, diameter: float | None) -> FeasibleSet:

@@ -89,7 +89,7 @@ class PartialFit(BlackBox):
         ``fit_intercept=False`` and ``shuffle=False``, so that its coefficients are the point, and
         the loss and penalty of f.
     features, labels
-        The data of the problem: row i is that of f_i.
+        The data of the problem, an array or a sparse CSR array, and an array: row i is that of f_i.
     iterations
         T.
     batch
@@ -117,19 +117,13 @@ class PartialFit(BlackBox):
             raise InputError("the points have no entry for an intercept: set fit_intercept=False.")
         if oracles.start.any():
             raise InputError("partial_fit always starts at 0: choose a problem whose start is 0.")
-        sparse = hasattr(self.features, "tocsr")
-        features = self.features.tocsr() if sparse else np.asarray(self.features)
         labels = np.asarray(self.labels)
-        classes = (
-            {"classes": np.unique(labels)}
-            if hasattr(model, "predict_proba") or hasattr(model, "decision_function")
-            else {}
-        )
+        classes = {"classes": np.unique(labels)} if hasattr(model, "decision_function") else {}
         z = oracles.start
         for _ in range(self.iterations):
             S = rng.integers(oracles.n, size=self.batch)
             oracles.batch(S, z)
-            fit_rows(features[S], labels[S], **classes)
+            fit_rows(self.features[S], labels[S], **classes)
             z = np.ravel(model.coef_)
             tell(z)
 

@@ -14,60 +14,14 @@ The plugin is installed with pfbench. In a test::
 pytest itself imports this module at each start, so everything else is imported on first use.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from pfbench.testing.snapshots import CountedOracles, OracleCallSnapshot
     from pfbench.verification.verdict import Verdict
-
-
-class HoldsFixture(Protocol):
-    """Type of the pytest fixture `holds`, a function that tests a claim."""
-
-    def __call__(
-        self, claim: str, algorithm: Any = None, *, effort: str = "quick", seed: int = 0
-    ) -> "Verdict":
-        """Test a claim, and fail the user's test unless the claim holds.
-
-        Parameters
-        ----------
-        claim
-            Its name; ``pfbench list claims`` shows all.
-        algorithm
-            A class or an object to test in place of the claim's own algorithm.
-        effort
-            "quick" or "full".
-        seed
-            Seed of every random stream.
-
-        Returns
-        -------
-        Verdict
-            The verdict with its evidence.
-        """
-
-
-class OraclesFixture(Protocol):
-    """Type of the pytest fixture `oracles`, a function that makes counting oracles."""
-
-    def __call__(self, problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":
-        """Return oracles of a problem that count their calls; pass them to a method as its `ask`.
-
-        The returned object has the oracles `gradient`, `lo`, `batch` and so on, and the attributes
-        `start`, `rng`, `n` and `D`. After the test, the counts are compared with the counts file.
-
-        Parameters
-        ----------
-        problem
-            A name, as in "quadratic[rows=40,columns=8]", or an object.
-        seed
-            Seed of the random streams.
-        tolerance
-            Relative difference up to which counts are equal.
-        """
 
 
 _SNAPSHOTS = pytest.StashKey[dict[str, "OracleCallSnapshot"]]()
@@ -88,8 +42,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def holds() -> HoldsFixture:
-    """Fixture: return a function that tests a claim and fails the user's test unless it holds."""
+def holds() -> Callable[..., "Verdict"]:
+    """Fixture: return a function that tests a claim and fails the user's test unless it holds.
+
+    ``holds(claim, algorithm=None, *, effort="quick", seed=0)`` returns the verdict with its
+    evidence. `algorithm` is a class or an object to test in place of the claim's own algorithm.
+    """
 
     def look(
         claim: str, algorithm: Any = None, *, effort: str = "quick", seed: int = 0
@@ -107,8 +65,14 @@ def holds() -> HoldsFixture:
 
 
 @pytest.fixture
-def oracles(request: pytest.FixtureRequest) -> OraclesFixture:
-    """Fixture: return a function that makes oracles whose counts are checked after the test."""
+def oracles(request: pytest.FixtureRequest) -> Callable[..., "CountedOracles"]:
+    """Fixture: return a function that makes oracles whose counts are checked after the test.
+
+    ``oracles(problem, *, seed=0, tolerance=0.0)`` returns an object with the oracles `gradient`,
+    `lo`, `batch` and so on, and the attributes `start`, `rng`, `n` and `D`. `problem` is a name, as
+    in "quadratic[rows=40,columns=8]", or an object. Counts are equal up to the relative difference
+    `tolerance`.
+    """
     snapshots = request.node.stash.setdefault(_SNAPSHOTS, {})
 
     def count(problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
+from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
 from pfbench.testing.failure_messages import Layers, fail, format_call, max_deviation
 from pfbench.testing.steppers import Stepper
@@ -77,10 +78,7 @@ def covariant(
     if group == "affine map of the set":
         _check_affine(make, hyper, tolerance)
         return
-    if group not in _GROUPS:
-        raise InputError(
-            f"group={group!r} must be {', '.join(_GROUPS)} or 'affine map of the set'."
-        )
+    check_choice("group", group, (*_GROUPS, "affine map of the set"))
     unknown = [name for name in scales if name not in hyper]
     if unknown:
         raise InputError(f"scales names {unknown[0]}: pass this parameter by {unknown[0]}=VALUE.")

@@ -3,6 +3,7 @@
 import copy
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
@@ -166,8 +167,6 @@ class Stepper:
         state: list[Any] = []
 
         def update(gradient: Layers) -> Layers:
-            from contextlib import nullcontext
-
             nonlocal x
             with nullcontext() if jax is None else jax.enable_x64(True):
                 lift = (lambda a: a) if jax is None else jax.numpy.asarray
@@ -186,9 +185,7 @@ class Stepper:
         The update maps a gradient to the next iterate.
         """
         optimizer = self.optimizer(**hyper)
-        move = getattr(optimizer, "step", None) or getattr(optimizer, "update", None)
-        if move is None:
-            raise InputError(f"{self.label} needs a method step(x, g) that returns the new point.")
+        move = optimizer.step if hasattr(optimizer, "step") else optimizer.update
         x: Any = self._cast_layers(x0)
         x = x if self.is_layered else x[0]
 
