@@ -390,7 +390,7 @@ PYTHON = {
     'run.plot("gap")': "did you mean 'fw_gap'",
     'pf.adapters.from_functions(f, g, lmo, start="zero")': "start must be an array of numbers",
     "pf.adapters.from_functions(f, f, lmo, start=np.zeros(3))": "must have shape (3,), not (1,)",
-    "pf.adapters.from_functions(3, g, lmo, start=np.zeros(3))": "must be a function, not 3",
+    "pf.adapters.from_functions(3, g, lmo, start=np.zeros(3))": "'int' object is not callable",
     "pf.adapters.from_functions(f, g, f, start=np.zeros(3))": "let lmo return a vertex",
 }
 """Expressions, and what must be said by an error of pfbench, or as the reason why a run ended."""

@@ -1,4 +1,4 @@
-"""Problems and samplers from plain functions, in the conventions of copt, scipy and others."""
+"""Problems and samplers from plain functions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from pfbench.base.names import unknown_name_error
 from pfbench.base.protocols import ASSUMPTIONS, FeasibleSet
 from pfbench.base.sample import Indices, Sample
 from pfbench.base.state import State
-from pfbench.base.user_code import blame_user_code, list_required_arguments
+from pfbench.base.user_code import blame_user_code
 from pfbench.measures.common import fw_gap
 from pfbench.points.layers import Layers, flatten_layers, restore_layers
 from pfbench.problems.base import FiniteSum, check_dense_point, index_weights
@@ -28,9 +28,6 @@ from pfbench.sets.norms import NormBall
 from pfbench.sets.polytope_distance import hull_distance_bounds
 from pfbench.sets.whole_space import WholeSpace
 
-Jacobian = Callable[..., Any] | bool
-"""Gradient function; True if `fun` returns the gradient with the value."""
-
 
 class FunctionSet(ConvexBody):
     """Feasible set given by a user's function that minimises <g, v> over it.
@@ -38,8 +35,7 @@ class FunctionSet(ConvexBody):
     Parameters
     ----------
     lmo
-        ``lmo(g)`` returns a vertex that minimises <g, v>; or, as in copt, ``lmo(u, x, active)``
-        returns v - x first, where v maximises <u, v>.
+        ``lmo(g)`` returns a vertex that minimises <g, v>.
     start
         A point of the set, any shape.
     diameter
@@ -74,8 +70,7 @@ class FunctionSet(ConvexBody):
         contains: Callable[[Any, float], bool] | None = None,
     ) -> None:
         self._start = _copy_start(start)
-        self._minimiser = _adapt_plain_or_copt_lmo(lmo)
-        self._project, self._contains = project, contains
+        self._minimise, self._project, self._contains = lmo, project, contains
         self.user_functions = {"lo": lmo, "project": project, "contains": contains}
         if diameter is not None:
             self.diameter = check_real("diameter", diameter, above=0.0)
@@ -113,7 +108,7 @@ class FunctionSet(ConvexBody):
     def lo(self, g: Any) -> Floats:
         """Return a vertex v that minimises <g, v>, computed by the user's function."""
         g = check_gradient(g, self.shape)
-        v = self._minimiser(g.copy())
+        v = _copy_as_real_array("lmo", self._minimise(g.copy()))
         if not np.isfinite(v).all() and np.isfinite(g).all():
             raise InputError("lmo returns NaN or infinite entries: at 0, return any vertex.")
         return v
@@ -156,26 +151,14 @@ def _copy_as_real_array(source: str, value: Any) -> Floats:
     return np.array(value, dtype=np.float64)
 
 
-def _adapt_plain_or_copt_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
-    """Convert a user's `lmo`, in pfbench's or in copt's convention, to a function from g to v.
-
-    In copt's convention the function receives -g and maximises.
-    """
-    if len(list_required_arguments(lmo) or ()) < 2:
-        return lambda g: _copy_as_real_array("lmo", lmo(g))
-    # No -0.0 as the vertex is v - 0.
-    return lambda g: _copy_as_real_array("lmo", lmo(-g, np.zeros_like(g), None)[0]) + 0.0
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FunctionProblem(FiniteSum):
     """Problem whose f and gradient are user functions; `from_functions` validates them."""
 
     name: ClassVar[str] = "functions"
 
-    fun: Callable[..., Any]
-    jac: Jacobian
-    args: tuple[Any, ...]
+    fun: Callable[[Any], Any]
+    jac: Callable[[Any], Any]
     start_point: Floats
     set: FeasibleSet
     n: int = 1
@@ -186,8 +169,7 @@ class FunctionProblem(FiniteSum):
     @property
     def user_functions(self) -> dict[str, Any]:
         """The user's function that each method calls."""
-        jac = self.jac if callable(self.jac) else self.fun
-        return {"value": self.fun, "gradient": jac, "batch": self.mean}
+        return {"value": self.fun, "gradient": self.jac, "batch": self.mean}
 
     def start(self) -> Floats:
         """Return a new copy of the start point."""
@@ -195,17 +177,12 @@ class FunctionProblem(FiniteSum):
 
     def value(self, x: Any) -> float:
         """Return f(x)."""
-        fun = self.fun(self._copy_point(x), *self.args)
-        return float(unwrap_scalar("f(x)", fun[0] if self.jac is True else fun))
+        return float(unwrap_scalar("f(x)", self.fun(self._copy_point(x))))
 
     def gradient(self, x: Any) -> Floats:
         """Return the gradient of f at x."""
         x = self._copy_point(x)
-        if callable(self.jac):
-            source, g = "jac", self.jac(x, *self.args)
-        else:
-            source, g = "fun", self.fun(x, *self.args)[1]
-        return _copy_as_real_array(source, flatten_layers(x, g))
+        return _copy_as_real_array("jac", flatten_layers(x, self.jac(x)))
 
     def batch(self, sample: Indices, x: Any) -> Floats:
         """Return the mean of the sampled component gradients at x."""
@@ -234,12 +211,11 @@ class FunctionProblem(FiniteSum):
 
 
 def from_functions(
-    fun: Callable[..., Any],
-    jac: Jacobian | None = None,
+    fun: Callable[[Any], Any],
+    jac: Callable[[Any], Any] | None = None,
     lmo: Callable[..., Any] | FeasibleSet | None = None,
     *,
     start: Any,
-    args: tuple[Any, ...] = (),
     components: tuple[int, Callable[..., Any]] | None = None,
     constants: Mapping[str, float] = MappingProxyType({}),
     properties: tuple[str, ...] = (),
@@ -252,17 +228,15 @@ def from_functions(
     Parameters
     ----------
     fun
-        ``fun(x, *args)`` returns f(x); with ``jac=True`` f(x) and the gradient, as in copt.
+        ``fun(x)`` returns f(x).
     jac
-        ``jac(x, *args)`` returns the gradient; True if `fun` also returns it.
+        ``jac(x)`` returns the gradient.
     lmo
         Linear minimisation in a form that `FunctionSet` accepts, or a feasible set. None for the
         whole space.
     start
         The start, a point of the set: an array, or a dict of arrays. For a dict, points are
         `pfbench.points.Layers`, so that a function reads ``x["W1"]``, and gradients may be dicts.
-    args
-        Further arguments of `fun` and `jac`.
     components
         For a finite sum: n, and ``grad(x, indices)``, which returns the *mean* of the component
         gradients over an array of indices, with multiplicity.
@@ -305,7 +279,6 @@ def from_functions(
     problem = FunctionProblem(
         fun=fun,
         jac=jac,
-        args=args,
         start_point=point,
         set=feasible_set,
         n=n,
@@ -359,7 +332,7 @@ def _make_feasible_set(lmo: Any, start: Floats, diameter: float | None) -> Feasi
     if not location.contains(start):
         raise InputError(
             "start is outside the set of lmo: use a vertex that lmo returns as start, and check "
-            "that lmo minimises <g, v> (or maximises <u, v>, if it has copt's arguments)."
+            "that lmo minimises <g, v>."
         )
     return cast(FeasibleSet, location)
 
@@ -369,7 +342,7 @@ def _check_functions_at_start(problem: FunctionProblem, x: Floats) -> None:
     with blame_user_code("fun"):
         value = problem.value(x)
     check_real("f(start)", value)
-    with blame_user_code("jac" if callable(problem.jac) else "fun"):
+    with blame_user_code("jac"):
         g = check_finite_array("the gradient at the start", problem.gradient(x), shape=x.shape)
     fw_gap(problem, State(x))
     if problem.n == 1 and problem.mean is None:

@@ -26,16 +26,12 @@ L = float(np.linalg.eigvalsh(A.T @ A / ROWS)[-1])
 BALL = L1Ball(COLUMNS, 1.3)
 
 
-def f(x, shift=0.0):
-    return float(np.mean((A @ x - B - shift) ** 2) / 2)
+def f(x):
+    return float(np.mean((A @ x - B) ** 2) / 2)
 
 
-def grad(x, shift=0.0):
-    return A.T @ (A @ x - B - shift) / ROWS
-
-
-def f_grad(x):
-    return f(x), grad(x)
+def grad(x):
+    return A.T @ (A @ x - B) / ROWS
 
 
 def part(x, indices):
@@ -47,14 +43,9 @@ def lmo(g):
     return BALL.lo(g)
 
 
-def lmo_of_copt(u, x, active_set=None):
-    return BALL.lo(-u) - x, None, None, 1.0
-
-
 SHAPES = {
     "two functions": lambda: from_functions(f, grad, lmo, start=ZERO),
-    "copt's": lambda: from_functions(f_grad, True, lmo_of_copt, start=ZERO),
-    "scipy's": lambda: from_functions(f, grad, BALL, start=ZERO, args=(0.0,)),
+    "a set": lambda: from_functions(f, grad, BALL, start=ZERO),
     "a sum": lambda: from_functions(f, grad, lmo, start=ZERO, components=(ROWS, part)),
 }
 
@@ -80,11 +71,9 @@ def test_each_shape_is_the_same_problem(shape):
 
 def test_all_that_is_checked():
     known = {"L_f": L, "D": 2.6, "delta": f(ZERO)}
-    problem = from_functions(
-        f_grad, True, lmo_of_copt, start=ZERO, components=(ROWS, part), constants=known
-    )
+    problem = from_functions(f, grad, lmo, start=ZERO, components=(ROWS, part), constants=known)
     assert pf.check(problem).is_passed
-    wrong = from_functions(f_grad, True, lmo, start=ZERO, constants=known | {"L_f": L / 3})
+    wrong = from_functions(f, grad, lmo, start=ZERO, constants=known | {"L_f": L / 3})
     (failure,) = pf.check(wrong).failures
     assert "L_f" in failure.check
 
@@ -195,12 +184,6 @@ def contains(x, tolerance):
     return inside
 
 
-def spoiling_lmo_of_copt(u, x, active):
-    v = BALL.lo(-u) - x
-    u[...] = x[...] = 0.0
-    return v, None, None, 1.0
-
-
 def solved(method, lmo=BALL.lo, **changes):
     parts = {"fun": f, "jac": grad, "components": (ROWS, part), **changes}
     problem = from_functions(lmo=FunctionSet(lmo, ZERO), start=ZERO, **parts)
@@ -214,7 +197,6 @@ SPOILS = {
     "components": {"components": (ROWS, spoiling(part))},
     "lmo into its gradient": {"lmo": in_place},
     "lmo flips its gradient": {"lmo": spoiling(BALL.lo)},
-    "copt's": {"lmo": spoiling_lmo_of_copt},
 }
 
 

@@ -327,16 +327,16 @@ T = np.array([0.7, 0.1, 0.1, 0.1])
 METHOD = "frank-wolfe[step=open-loop,iterations=3]"  # its last point is beyond 0.6
 
 
-def squares(x, beyond, value):
-    return value if x[0] > beyond else float((x - T) @ (x - T))
+def squares(beyond, value):
+    return lambda x: value if x[0] > beyond else float((x - T) @ (x - T))
+
+
+def jac(x):
+    return 2.0 * (x - T)
 
 
 def on_simplex(value):
-    def jac(x, *_):
-        return 2.0 * (x - T)
-
-    args = (0.6, value)
-    return from_functions(squares, jac, Simplex(4), start=np.full(4, 0.25), args=args)
+    return from_functions(squares(0.6, value), jac, Simplex(4), start=np.full(4, 0.25))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -355,9 +355,7 @@ def test_a_value_that_is_undefined_on_the_way_changes_nothing():
 
 @pytest.mark.parametrize("method", ["BFGS", "CG", "Nelder-Mead"])
 def test_a_black_box_on_an_undefined_function_diverges(method):
-    problem = from_functions(
-        squares, lambda x, *_: 2.0 * (x - T), start=np.zeros(4), args=(1e-9, math.nan)
-    )
+    problem = from_functions(squares(1e-9, math.nan), jac, start=np.zeros(4))
     run = pf.solve(problem, ScipyMinimize(method=method))
     assert run.status == ("finished" if run.final["objective"] is not None else "diverged")
 
