@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -64,8 +63,6 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _format_value(value: Any) -> str:
-    if isinstance(value, partial):
-        return format_call("partial", value.func, *value.args, **value.keywords)
     if not callable(value) or not hasattr(value, "__name__"):
         return repr(dict(value) if isinstance(value, Mapping) else value)
     if value.__name__ == "<lambda>":

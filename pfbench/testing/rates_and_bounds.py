@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,6 @@ def rate(
     count: str = "sfo",
     measure: Any = "fw_gap",
     parameters: Any = MappingProxyType({}),
-    names: Mapping[str, str] | None = None,
     effort: str = "quick",
     seed: int = 0,
 ) -> "Verdict":
@@ -53,8 +52,6 @@ def rate(
         A measure by name, or a function of (problem, x).
     parameters
         Parameters of the solver, or a function of the problem's constants that returns them.
-    names
-        Parameters of the solver by the names used here: ``{"step": "learning_rate"}``.
     effort, seed
         As in `pfbench.verify`.
 
@@ -83,7 +80,7 @@ def rate(
         decades=min(1.5, 0.99 * math.log10(max(targets) / min(targets))),
     )
     statement = f"calls ({count}) to a target of {measure} are of order target^-{exponent:g}"
-    verification: Any = {"names": names, "effort": effort, "seed": seed}
+    verification: Any = {"effort": effort, "seed": seed}
     request = {"targets": targets, "count": count, "measure": measure, "parameters": parameters}
     call = format_call(rate, solver, exponent, on=on, **request, **verification)
     return _decide(check, statement, solver, on, call, **verification)
@@ -97,7 +94,6 @@ def bound(
     on: Any,
     statistic: str = "every",
     parameters: Any = MappingProxyType({}),
-    names: Mapping[str, str] | None = None,
     effort: str = "quick",
     seed: int = 0,
 ) -> "Verdict":
@@ -107,7 +103,7 @@ def bound(
 
     Parameters
     ----------
-    solver, on, names, effort, seed
+    solver, on, effort, seed
         As in `rate`.
     formula
         Function ``formula(c, a)`` of constants such as `c.L_f` and parameters such as
@@ -136,14 +132,14 @@ def bound(
 
     arguments = parameters if callable(parameters) else dict(parameters)
     check = stated(formula, measure, statistic=statistic, parameters=arguments)
-    verification: Any = {"names": names, "effort": effort, "seed": seed}
+    verification: Any = {"effort": effort, "seed": seed}
     request = {"statistic": statistic, "parameters": parameters}
     call = format_call(bound, solver, formula, measure, on=on, **request, **verification)
     return _decide(check, f"{measure} is at most its bound", solver, on, call, **verification)
 
 
 def _decide(
-    check: Any, statement: str, solver: Any, on: Any, call: str, *, names: Any, **options: Any
+    check: Any, statement: str, solver: Any, on: Any, call: str, **options: Any
 ) -> "Verdict":
     """Test a statement about a solver; return the verdict, or raise AssertionError if it fails.
 
@@ -152,11 +148,10 @@ def _decide(
     from pfbench.verification.claim import Claim
     from pfbench.verification.session import judge
 
-    method = method_class(solver, names) if can_be_algorithm(solver) or names else solver
     claim = Claim(
         name=getattr(solver, "__name__", "solver"),
         statement=statement,
-        algorithm=method,
+        algorithm=method_class(solver) if can_be_algorithm(solver) else solver,
         instances=(on,) if isinstance(on, str) or callable(on) else (lambda: on,),
         check=check,
     )
