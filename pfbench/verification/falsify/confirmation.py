@@ -218,20 +218,13 @@ def load_exact_module(
 
 @lru_cache(maxsize=64)
 def _compile_statements(text: str, file: str) -> tuple[tuple[CodeType, CodeType], ...]:
-    """Return the code of each top-level statement: with exact arithmetic, and unchanged.
-
-    Both are the same where exact arithmetic is not possible, as in a pattern of `match`.
-    """
+    """Return the code of each top-level statement: with exact arithmetic, and unchanged."""
     plain, exact = ast.parse(text, file), _ExactArithmeticRewriter().visit(ast.parse(text, file))
     future = [node for node in plain.body if getattr(node, "module", "") == "__future__"]
-    codes = []
-    for node, original in zip(exact.body, plain.body, strict=True):
-        unchanged = _compile([*future, original], file)
-        try:
-            codes.append((_compile([*future, node], file), unchanged))
-        except Exception:
-            codes.append((unchanged, unchanged))
-    return tuple(codes)
+    return tuple(
+        (_compile([*future, node], file), _compile([*future, original], file))
+        for node, original in zip(exact.body, plain.body, strict=True)
+    )
 
 
 def _compile(nodes: list[ast.stmt], file: str) -> CodeType:
@@ -241,6 +234,9 @@ def _compile(nodes: list[ast.stmt], file: str) -> CodeType:
 
 class _ExactArithmeticRewriter(ast.NodeTransformer):
     """Transformer that rewrites floats, divisions, powers and calls of `float` as exact ones."""
+
+    def visit_match_case(self, node: ast.match_case) -> ast.AST:
+        return node  # a pattern has no calls
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if type(node.value) is float and math.isfinite(node.value):

@@ -1,7 +1,6 @@
 """Results of a search: a report, or a confirmed counterexample."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
@@ -17,12 +16,6 @@ from pfbench.verification.falsify.searched_problem import build_problem
 VIOLATED, NOT_FALSIFIED, REFUSED = "violated", "not falsified", "refused"
 
 
-_INSTANCE_CODE = re.compile(
-    r"(?m)^(PARTS|H|V|RADIUS|start|x_star|s|offsets|low|high) = "
-    r"(?:np\.array\((.*), float\)|(?:np\.)?(.*))"
-)
-"""A line of a script that defines a part of the instance: name, array, any other value."""
-
 _FORMULAS = {
     "quadratic": "f(x) = s (x - x_star) + (x - x_star) H (x - x_star)/2, "
     "grad f_i = grad f + offsets[i]",
@@ -31,8 +24,8 @@ _FORMULAS = {
 }
 """The function of an instance of each family, in the names of the script."""
 
-_LONGEST = 10_000
-"""Characters of code up to which an instance is printed by its code."""
+_LONGEST = 24
+"""Number of characters after which the text of an exact number is cut."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,19 +157,16 @@ class Counterexample(SearchReport):
         search, before, arithmetic = self.search, self.before_shrinking, self.arithmetic
         if arithmetic == "e-process":
             arithmetic = f"e-value {self.e_value:.3g}, {self.runs} runs"
-        ratio = _shorten_number(self.ratio_exact or format_distinct(self.ratio, 1.0, digits=10)[0])
+        ratio = self.ratio_exact
+        if not 0 < len(ratio) <= _LONGEST:
+            ratio, _ = format_distinct(self.ratio, 1.0, digits=10)
         measured, bound = format_distinct(self.measured, self.bound, digits=10)
-        constants = ", ".join(f"{k} = {_shorten_number(v)}" for k, v in self.constants.items())
+        constants = ", ".join(f"{k} = {v:.{_LONGEST}}" for k, v in self.constants.items())
         assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
         facts = {"measured   ": self.quantity, "constants  ": constants, "assumptions": assumptions}
         location = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
-        text = self.script or "\n".join(
-            list_instance_code_lines(build_problem(parse_genome(dict(self.instance))))
-        )
+        code = list_instance_code_lines(build_problem(parse_genome(dict(self.instance))))
         formula, T = _FORMULAS[self.instance["family"]], self.horizon or "the claim's"
-        parts = [f"{name} = {a or b}" for name, a, b in _INSTANCE_CODE.findall(text)]
-        if len(text) > _LONGEST:
-            formula, parts = "", [f"{name} {value}" for name, value in self.instance.items()]
         return [
             *(f"{self.claim}: note: {remark}" for remark in self.lint),
             f"{self.claim}: violated",
@@ -184,7 +174,7 @@ class Counterexample(SearchReport):
             f"ratio {ratio}, confirmed ({arithmetic})",
             f"  instance    d = {self.d}, n = {self.n}, T = {T}: {self.family} "
             f"({self.numbers} numbers)",
-            *(f"              {line}" for line in (formula, "; ".join(parts)) if line),
+            *(f"              {line:.1000}" for line in (formula, *code)),
             *(f"  {name} {text}" for name, text in facts.items() if text),
             f"  search      hit after {search['seconds_to_hit']:.2g} s at T = {before['T'] or T}, "
             f"d = {before['d']}; seed {search['seed']}, {search['evaluations']} evaluations",
@@ -200,18 +190,6 @@ def format_distinct(*numbers: float, digits: int) -> list[str]:
         if len(set(texts)) == len(set(numbers)):
             break
     return texts
-
-
-def _shorten_number(text: str) -> str:
-    """Return the text of a number; round it if it has more than 24 characters.
-
-    The rounded number has ten digits, or more if it looked like 1 otherwise.
-    """
-    parts = re.fullmatch(r"(-?)(sqrt\()?([\d/.]+)\)?( .*)?", text) if len(text) > 24 else None
-    if parts is None:
-        return text
-    value = Fraction(parts[3]) if parts[2] is None else math.sqrt(Fraction(parts[3]))
-    return f"{parts[1]}{format_distinct(float(value), 1.0, digits=10)[0]}{parts[4] or ''}"
 
 
 def format_literal(value: Any) -> str:

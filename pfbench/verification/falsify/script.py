@@ -1,4 +1,4 @@
-"""Scripts of counterexamples, which have at most 80 lines and need only NumPy."""
+"""Scripts of counterexamples, which have at most 100 lines and need only NumPy."""
 
 import ast
 import inspect
@@ -8,7 +8,6 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
-from functools import partial
 from importlib.resources import files
 from typing import Any, cast
 
@@ -23,18 +22,10 @@ from pfbench.verification.falsify.reports import (
 from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem
 from pfbench.verification.falsify.statement import SearchedStatement
 
-MAX_LINES, _WIDTH, _SECONDS = 80, 120, 20.0
+_MAX_LINES, _WIDTH, _SECONDS = 100, 120, 20.0
 
 _MODULES = ("math", "numpy", "itertools", "functools", "dataclasses")
 _POINT_FUNCTIONS = ("keep", "inner", "combine", "distance", "tilt")
-
-_BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
-    \2\ {4}(?!\ |(?:def|for|while|if|with|try)\b)(.*[^:(,\n])\n(?!\2\ {4})"""
-"""A header whose body is one simple statement, which may follow on its line."""
-
-
-_STATEMENTS = r"(?m)^( +)(?!return|import|from)([a-zA-Z_][^:#\n]*[^:#,\n])\n\1([a-zA-Z_][^:#\n]*)$"
-"""Two simple statements, which may be on one line."""
 
 
 def compose_and_run_script(
@@ -45,12 +36,12 @@ def compose_and_run_script(
     Raises
     ------
     Inexact
-        If no script of at most 80 lines prints the ratio within these seconds.
+        If no script of at most 100 lines prints the ratio within these seconds.
     """
     text = _compose_script(statement, counterexample)
     lines = text.splitlines()
-    if len(lines) > MAX_LINES or max(map(len, lines)) > _WIDTH:
-        raise Inexact(f"its {len(lines)} lines exceed {MAX_LINES} lines of {_WIDTH} characters")
+    if len(lines) > _MAX_LINES or max(map(len, lines)) > _WIDTH:
+        raise Inexact(f"its {len(lines)} lines exceed {_MAX_LINES} lines of {_WIDTH} characters")
     command, limit = [sys.executable, "-I", "-c", text], min(seconds, _SECONDS)
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
@@ -90,15 +81,7 @@ def _compose_script(statement: SearchedStatement, counterexample: Counterexample
         line = re.sub(r"^(\w+ = lambda [^:]*: )(.{90,})$", r"\1(\2)", line)  # may be wrapped, then
         is_long = len(line) > _WIDTH and re.match(r"\w+ = ", line) is not None
         lines += textwrap.wrap(line, _WIDTH, subsequent_indent="    ") if is_long else [line]
-    text = re.sub(_BODY, partial(_join, r"\1 \3\n"), "\n".join(filter(None, lines)) + "\n")
-    for _ in range(2 * (text.count("\n") > MAX_LINES)):
-        text = re.sub(_STATEMENTS, partial(_join, r"\1\2; \3"), text)
-    return text
-
-
-def _join(template: str, match: re.Match[str]) -> str:
-    joined = match.expand(template)
-    return joined if len(joined) <= _WIDTH + 1 else match[0]
+    return "\n".join(filter(None, lines)) + "\n"
 
 
 def _is_block_used(block: str, blocks: Sequence[str]) -> bool:
@@ -330,16 +313,12 @@ def _flatten_class(item: Any, names: list[str], classes: dict[str, Any]) -> list
 
 def _find_node_and_closure(function: Any) -> tuple[Any, dict[str, Any]]:
     """Return the syntax tree of a function, and the values of its closure by name."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        raise Inexact("a function of the claim has no source code")
+    code, source = function.__code__, inspect.getsource(sys.modules[function.__module__])
     enclosed = dict(inspect.getclosurevars(function).nonlocals)
-    if any(not isinstance(value, int | float) for value in enclosed.values()):
-        raise Inexact("a function of the claim uses a non-numeric variable of an outer function")
     home, spots = (code.co_name, code.co_firstlineno), {p[::2] for p in code.co_positions()}
-    for node in ast.walk(ast.parse(inspect.getsource(sys.modules[function.__module__]))):
+    for node in ast.walk(ast.parse(source)):
         is_def = isinstance(node, ast.FunctionDef) and (node.name, node.lineno) == home
         is_body = isinstance(node, ast.Lambda) and (node.body.lineno, node.body.col_offset) in spots
-        if is_def or is_body:
+        if (is_def or is_body) and all(isinstance(v, int | float) for v in enclosed.values()):
             return node, enclosed
-    raise Inexact("the source code of a function of the claim is not found in its module")
+    raise Inexact("the source code of a function of the claim, or a variable of it, is not found")

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, combinations, cycle, pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.sample import IndexSampling
+from pfbench.problems.base import GradientSagaTable
 
 Genome = dict[str, Any]
 """Family and parameters of an instance, as numbers and lists of numbers."""
@@ -192,7 +193,7 @@ class SearchedProblem(IndexSampling):
 
     def table(self, x: Any) -> "SearchedTable":
         """Return a SAGA table that stores the gradient of every component at x."""
-        return SearchedTable(self, x)
+        return SearchedTable(cast(Any, self), x)
 
     def prox(self, x: Any, g: Any, lam: Any) -> Any:
         """Return the projection of x - lam g onto the set."""
@@ -206,28 +207,12 @@ def _sample_mean(sample: Any, vector_of: Callable[[int], Any]) -> Any:
     return sum(count * vector_of(int(i)) for i, count in pairs) / len(sample)
 
 
-class SearchedTable:
+class SearchedTable(GradientSagaTable):
     """SAGA table of the component gradients of a searched problem, in any arithmetic."""
-
-    def __init__(self, problem: SearchedProblem, x: Any) -> None:
-        self._problem = problem
-        self._gradients = [problem.component(i, x) for i in range(problem.n)]
-
-    @property
-    def mean(self) -> Any:
-        """Mean of all stored gradients, shape (d,)."""
-        return sum(self._gradients) / self._problem.n
 
     def difference(self, sample: Any, x: Any) -> Any:
         """Return the mean over the sample of (grad f_i(x) - stored gradient of f_i)."""
         return self._problem.batch(sample, x) - _sample_mean(sample, self._gradients.__getitem__)
-
-    def replace(self, sample: Any, x: Any) -> Any:
-        """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i."""
-        change = self.difference(sample, x)
-        for i in map(int, getattr(sample, "indices", sample)):
-            self._gradients[i] = self._problem.component(i, x)
-        return change
 
 
 def _offsets_with_zero_sum(

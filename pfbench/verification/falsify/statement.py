@@ -183,16 +183,12 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
             f"{claim.name} is a {claim.kind}, but only bounds and error laws can be searched for "
             "counterexamples."
         )
-    if is_count(check.quantity):
-        raise InputError(
-            f"{claim.name} bounds oracle calls, and no instance is harder than others for such a "
-            "bound: use `pfbench verify`."
-        )
     output = getattr(claim_method(claim), "output", "last")
-    if output not in ("last", "uniform") and check.statistic == "output":
+    is_weighted = output not in ("last", "uniform") and check.statistic == "output"
+    if is_count(check.quantity) or is_weighted:
         raise InputError(
-            f"{claim.name} is about a weighted output, which the search for counterexamples does "
-            "not support."
+            f"{claim.name} is about oracle calls or a weighted output, which cannot be searched: "
+            "use `pfbench verify`."
         )
     return [
         SearchedStatement(claim, ", ".join(filter(None, (key, label))), setting, bound, allowed)
