@@ -165,9 +165,8 @@ def certify(
         ResistingOracle(problem, random_stream(seed, "oracles"), record=record)
         for record in (True, False)
     )
-    algorithm = contestant.algorithm
-    ledger = run_against_oracle(algorithm, first, random_stream(seed, "algorithm"))
-    run_against_oracle(algorithm, second, random_stream(seed + 1, "algorithm"))
+    ledger = run_against_oracle(contestant.algorithm, first, contestant.random_stream(seed))
+    run_against_oracle(contestant.algorithm, second, contestant.random_stream(seed + 1))
     fixed, transcript = first.finish()
     assert transcript is not None
     findings = []
@@ -199,10 +198,10 @@ def build_outcome(
 
     `findings` are those of the run against the resisting oracle.
     """
-    T, D, algorithm = fixed.horizon, fixed.set.diameter, contestant.algorithm
+    T, D = fixed.horizon, fixed.set.diameter
     answers = replay.check_answers(fixed, transcript)
     queries = replay.replay_queries(
-        algorithm, fixed, transcript, random_stream(seed + 1, "algorithm")
+        contestant.algorithm, fixed, transcript, contestant.random_stream(seed + 1)
     )
     skew = replay.orthonormality_error(transcript.directions)
     refusals = list(dict.fromkeys((*findings, *_certification_obstacles(answers, queries, skew))))

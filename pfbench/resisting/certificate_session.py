@@ -8,7 +8,7 @@ from pfbench.base.checks import check_integer
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.resisting import certificate
 from pfbench.resisting.certificate import AdversaryOutcome, Certificate, certify
-from pfbench.resisting.contestants import Contestant, FixedSeedAlgorithm, make_contestant
+from pfbench.resisting.contestants import Contestant, make_contestant
 from pfbench.resisting.resisting_oracle import make_resisting_chain
 from pfbench.runs.cached_tasks import CachedTask, run_cached_tasks
 from pfbench.runs.engines.engine import Engine
@@ -119,15 +119,12 @@ def certificate_task(
     name = Selector.parse(contestant.selector).name
     named = {module_name(name)} if ":" in name else set()
     fixed = {} if contestant.fixed_seed is None else {"fixed_seed": contestant.fixed_seed}
-    algorithm = contestant.algorithm
-    if isinstance(algorithm, FixedSeedAlgorithm):
-        algorithm = algorithm.algorithm
     selector = replace_file_by_module(contestant.selector)
     content = {"certificate": selector, "horizon": T, "dimension": d, "seed": seed, **fixed}
     return CachedTask(
         "certificate",
         content,
-        frozenset({certificate.__name__, type(algorithm).__module__, *named}),
+        frozenset({certificate.__name__, type(contestant.algorithm).__module__, *named}),
         Task(_certify_selector, (contestant.label, T, d, iterations, seed, contestant.fixed_seed)),
         make_row=lambda outcome: {"schema": certificate.SCHEMA, **outcome.certificate.as_json()},
         recompute=recompute,

@@ -1,8 +1,7 @@
 """Algorithms that can run against the resisting oracle, and their default parameters."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +16,8 @@ from pfbench.base import user_code
 from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.base.protocols import Algorithm, AlgorithmOracles
+from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import Selector
-from pfbench.base.state import Point, State
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
 from pfbench.runs.loop.steps import random_stream
 
@@ -51,35 +49,9 @@ class Contestant:
     label: str
     fixed_seed: int | None = None
 
-
-@dataclass(frozen=True)
-class FixedSeedAlgorithm:
-    """Randomised algorithm that draws from the stream of a fixed seed, so that it is deterministic.
-
-    It always draws its random numbers from the stream of that seed, and ignores the generator that
-    it receives.
-    """
-
-    algorithm: Algorithm
-    seed: int
-
-    assumes = frozenset[str]()
-    deterministic = True
-    output = "last"
-
-    @property
-    def name(self) -> str:
-        """Name of the algorithm."""
-        return self.algorithm.name
-
-    @property
-    def requires(self) -> frozenset[str]:
-        """Names of the oracles that the algorithm requires."""
-        return frozenset(getattr(self.algorithm, "asks", self.algorithm.requires))
-
-    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Run the algorithm with the fixed seed's random stream in place of `rng`."""
-        return self.algorithm.run(ask, x, random_stream(self.seed, "algorithm"))
+    def random_stream(self, seed: int) -> np.random.Generator:
+        """Return the algorithm's random stream: that of the fixed seed, or else that of `seed`."""
+        return random_stream(seed if self.fixed_seed is None else self.fixed_seed, "algorithm")
 
 
 def make_contestant(
@@ -118,37 +90,21 @@ def make_contestant(
     T = problem.horizon
     if iterations is not None:
         T = check_integer("iterations", iterations, minimum=1)
+    if fixed_seed is not None:
+        check_integer("fixed_seed", fixed_seed, minimum=0)
     if ":" in selector.name:
         named = _set_iterations(selector, T)
         user_algorithm = user_code.load_user_algorithm(named, _NEEDED)
     else:
         algorithm(selector.name, **selector.parameters)  # refuses unknown names
-        if fixed_seed is None:
-            _check_class_is_not_randomised(ALGORITHMS[selector.name])
+        _check_randomness(ALGORITHMS[selector.name], fixed_seed)
         user_algorithm = _catalogue_algorithm(selector, problem, T)
         parameters = get_parameters(user_algorithm).items()
         named = Selector(selector.name, {k: v for k, v in parameters if v is not None})
-    user_algorithm = _fix_seed(user_algorithm, fixed_seed)
-    check_contestant(user_algorithm)
+    check_contestant(user_algorithm, fixed_seed)
     if getattr(user_algorithm, "runs_until_stopped", False):
         raise InputError(f"{user_algorithm.name} has no stopping rule: set iterations.")
     return Contestant(user_algorithm, str(named), text.strip(), fixed_seed)
-
-
-def _fix_seed(algorithm: Algorithm, fixed_seed: int | None) -> Algorithm:
-    """Return the algorithm; if a fixed seed is given, it draws from this seed's stream.
-
-    Raises
-    ------
-    InputError
-        If the algorithm is deterministic.
-    """
-    if fixed_seed is None:
-        return algorithm
-    if algorithm.deterministic:
-        raise InputError(f"{algorithm.name} is deterministic: leave out the fixed seed.")
-    fixed: Any = FixedSeedAlgorithm(algorithm, check_integer("fixed_seed", fixed_seed, minimum=0))
-    return cast("Algorithm", fixed)
 
 
 def list_contestants() -> list[str]:
@@ -164,42 +120,42 @@ def list_contestants() -> list[str]:
     return [*steps, *first_order, "ncgs[option=1]", "ncgs[option=2]", "cgs"]
 
 
-def check_contestant(algorithm: Algorithm) -> None:
-    """Raise RefusedError if theorem 5.1 of shen2019, a lower bound, does not cover the algorithm.
+def check_contestant(algorithm: Algorithm, fixed_seed: int | None = None) -> None:
+    """Raise an error if theorem 5.1 of shen2019, a lower bound, does not cover the algorithm.
 
     Raises
     ------
+    InputError
+        If it is deterministic, but a seed is fixed.
     RefusedError
-        If it is randomised, or queries more than values, gradients, LO and projections.
+        If it is randomised and no seed is fixed, or it queries more than values, gradients, LO and
+        projections over a set.
     """
-    _check_class_is_not_randomised(type(algorithm))
-    if isinstance(algorithm, NFWU) and algorithm.run_count > 1:
-        raise RefusedError(
-            f"{algorithm.name} with several runs returns a random iterate, but theorem 5.1 of "
-            "shen2019 holds for deterministic algorithms only: leave out restarts and probability, "
-            "or fix the seed (--fixed-seed 0)."
-        )
-    value = getattr(algorithm, "asks", algorithm.requires)
-    if "norm" in value:
-        raise RefusedError(
-            f"{algorithm.name} minimises over the ball of a norm, and its points can leave this "
-            "ball, but theorem 5.1 of shen2019 holds only for methods that stay in a set: take "
-            "scg, with a fixed seed (--fixed-seed 0)."
-        )
-    for verb in sorted(value - AVAILABLE_ORACLES):
+    _check_randomness(algorithm, fixed_seed)
+    for verb in sorted(getattr(algorithm, "asks", algorithm.requires) - AVAILABLE_ORACLES):
         raise RefusedError(
             f"{algorithm.name} queries {verb}, but theorem 5.1 of shen2019 holds for first-order "
-            "methods over a set: choose a method that queries only gradients, values and LO."
+            "methods that stay in a set: choose a method that queries only gradients, values and "
+            "LO, such as scg in place of uscg, with a fixed seed (--fixed-seed 0)."
         )
 
 
-def _check_class_is_not_randomised(kind: type[Algorithm]) -> None:
-    """Raise RefusedError for a class of algorithms that draw random numbers."""
-    if not kind.deterministic and not _draws_components_only(kind):
+def _check_randomness(method: Any, fixed_seed: int | None) -> None:
+    """Raise an error for a randomised method without a fixed seed, or a deterministic one with it.
+
+    `method` is an algorithm, or the class of one.
+    """
+    kind: Any = method if isinstance(method, type) else type(method)
+    draws_output = isinstance(method, NFWU) and method.run_count > 1
+    is_random = draws_output or not (kind.deterministic or _draws_components_only(kind))
+    if fixed_seed is None and is_random:
         raise RefusedError(
-            f"{kind.name} is randomised, but theorem 5.1 of shen2019 holds for deterministic "
-            "algorithms only: choose a deterministic one, or fix the seed (--fixed-seed 0)."
+            f"{method.name} is randomised (as is each method with restarts), but theorem 5.1 of "
+            "shen2019 holds for deterministic algorithms only: choose a deterministic one, or fix "
+            "the seed (--fixed-seed 0)."
         )
+    if fixed_seed is not None and kind.deterministic:
+        raise InputError(f"{method.name} is deterministic: leave out the fixed seed.")
 
 
 def _draws_components_only(kind: type) -> bool:

@@ -21,7 +21,7 @@ from pfbench.base.state import State
 from pfbench.kernels import chain
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.resisting.resisting_oracle import CountingBackend, run_against_oracle
-from pfbench.resisting.span import OrthonormalBasis, QuerySpan, ball_gap
+from pfbench.resisting.span import SPAN_TOLERANCE, OrthonormalBasis, ball_gap
 from pfbench.resisting.transcript import KINDS, Event, Transcript, fingerprint
 
 TOLERANCE = 1e-9
@@ -176,9 +176,9 @@ class RecordedAnswersBackend(CountingBackend):
         super().__init__()
         self.set, self.T, self.d = problem.set, problem.horizon, problem.columns
         self._transcript, self._events = transcript, transcript.events()
-        self._exchange = QuerySpan(problem.horizon, self.d)
         self._outputs = OrthonormalBasis(self.d)
         self._position = 0
+        self._largest_gradient_norm = 0.0
         self.error = self.distance = 0.0
         self.departure = ""
         self.ledger: Counts | None = None
@@ -189,12 +189,8 @@ class RecordedAnswersBackend(CountingBackend):
         recorded = self._transcript.rows[event.point]
         self._compare(x, recorded)
         self._measure_distance_from_lo_span(recorded)
-        while self._exchange.direction_draw_count < event.drawn:
-            self._exchange.append_direction(
-                self._transcript.directions[self._exchange.direction_draw_count]
-            )
         answer: Floats = self._transcript.rows[event.answer]
-        self._exchange.note_gradient_norm(answer)
+        self._largest_gradient_norm = max(self._largest_gradient_norm, norm(answer))
         return answer.copy()
 
     def value(self, x: Floats) -> float:
@@ -216,14 +212,13 @@ class RecordedAnswersBackend(CountingBackend):
         self.count(lo=1)
         u: Floats = self._transcript.rows[self._next_event(LO).answer]
         R, length = self.set.radius, norm(g)
-        scale = max(length, self._exchange.largest_gradient_norm)
+        scale = max(length, self._largest_gradient_norm)
         excess = (float(g @ u) + R * length) / (R * scale) if scale > 0.0 else 0.0
         self._record_or_raise_error(max(abs(excess), norm(u) / R - 1.0))
-        coordinates, _ = self._exchange.split_and_add_vertex(g, u)
-        # What of u lies outside the span of all that was exchanged is rounding: it is left out.
-        _, outside = self._outputs.split(coordinates)
-        if norm(outside) > 1e-13 * self.set.radius:
-            self._outputs.add(outside)
+        if self.counts().lo < self.T:
+            _, outside = self._outputs.split(u)
+            if norm(outside) > SPAN_TOLERANCE * R:
+                self._outputs.add(outside)
         return u.copy()
 
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
@@ -286,10 +281,9 @@ class RecordedAnswersBackend(CountingBackend):
         """
         if self.counts().lo >= self.T:
             return
-        coordinates = self._exchange.note_coordinates(x)
         length = norm(x)
         if length > 0.0:
-            _, outside = self._outputs.split(coordinates)
+            _, outside = self._outputs.split(x)
             self.distance = max(self.distance, norm(outside) / length)
 
 

@@ -133,7 +133,7 @@ class ResistingOracle(CountingBackend):
         self.T, self.d, self.mu = problem.horizon, problem.columns, problem.mu
         self._height = problem.L * self.mu**2 / chain_smoothness()
         self._exchange = QuerySpan(self.T, self.d)
-        self._recorder = TranscriptRecorder(self.d, 3 * self.T + 2) if record else None
+        self._recorder = TranscriptRecorder() if record else None
         self._hash = hashlib.sha256()
         self._coordinates: dict[bytes, Floats] = {}
         self._query: tuple[Floats, Floats] | None = None

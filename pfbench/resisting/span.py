@@ -36,10 +36,9 @@ class OrthonormalBasis:
     def split(self, x: Floats) -> tuple[Floats, Floats]:
         """Return x's coordinates in the basis, shape (size,), and the part of x outside the span.
 
-        The projection is applied twice, which is enough for orthogonality up to rounding. If x is
-        shorter than d it is padded with zeros, because then all rows are 0 beyond its length.
+        The projection is applied twice, which is enough for orthogonality up to rounding.
         """
-        rows = self._rows[: self.size, : x.size]
+        rows = self.rows
         coordinates = rows @ x
         outside = x - coordinates @ rows
         correction = rows @ outside
@@ -49,7 +48,7 @@ class OrthonormalBasis:
     def add(self, outside: Floats) -> int:
         """Normalise a vector orthogonal to the basis, add it, and return the number of its row."""
         _, outside = self.split(outside / norm(outside))
-        self._rows[self.size, : outside.size] = outside / norm(outside)
+        self._rows[self.size] = outside / norm(outside)
         self.size += 1
         return self.size - 1
 
@@ -128,10 +127,6 @@ class QuerySpan:
         """Draw the next direction of the chain, orthogonal to all earlier vectors in the span."""
         # The share of a normal vector outside the span is far from 0: d > T + what was exchanged.
         self.positions.append(self.basis.add(self.basis.split(rng.standard_normal(self.d))[1]))
-
-    def append_direction(self, v: Floats) -> None:
-        """Add to the basis the next direction v of the chain, which a transcript gives."""
-        self.positions.append(self.basis.add(v))
 
     def _check_remaining_dimension(self) -> None:
         """Raise an error if the dimension is too small for the directions still to be drawn.

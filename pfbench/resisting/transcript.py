@@ -68,21 +68,16 @@ def fingerprint(x: Floats) -> bytes:
 class TranscriptRecorder:
     """Recorder of the queries, answers and points of a run; equal vectors are stored only once."""
 
-    def __init__(self, d: int, expected: int) -> None:
-        self._rows = np.empty((max(16, expected), d))
+    def __init__(self) -> None:
+        self._rows: list[Floats] = []
         self._numbers: dict[bytes, int] = {}
         self.events: list[Event] = []
 
     def find_or_add_row(self, x: Floats) -> int:
         """Return the row number of a vector in the recorder's table; add a row for a new vector."""
-        number = self._numbers.setdefault(fingerprint(x), len(self._numbers))
+        number = self._numbers.setdefault(fingerprint(x), len(self._rows))
         if number == len(self._rows):
-            # Half as many again: no more than 2.5 times the final size is ever held.
-            larger = np.empty((number + number // 2, self._rows.shape[1]))
-            larger[:number] = self._rows
-            self._rows = larger
-        if number == len(self._numbers) - 1:
-            self._rows[number] = x
+            self._rows.append(x.copy())
         return number
 
     def add(self, kind: str, **fields: Any) -> None:
@@ -95,7 +90,7 @@ class TranscriptRecorder:
             name: np.array([event[index] for event in self.events], dtype=kind)
             for index, (name, kind) in enumerate(_COLUMNS.items())
         }
-        return Transcript(directions, self._rows[: len(self._numbers)], columns)
+        return Transcript(directions, np.array(self._rows), columns)
 
 
 @dataclass(frozen=True, eq=False)

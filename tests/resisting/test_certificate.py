@@ -403,6 +403,8 @@ def test_a_certificate_edited_by_one_digit_is_refused(files):
     rng = np.random.default_rng(0)
     for place in rng.choice(digits, size=40, replace=False):
         changed = text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :]
+        if json.loads(changed) == json.loads(text):
+            continue  # the 17th digit of a number need not change it
         files.write_text(changed)
         with pytest.raises(DataError):
             check_certificate(files)
