@@ -46,32 +46,26 @@ def check_gap_halving_and_call_growth(trial: Trial) -> Evidence:
     T, count = trial.choose_by_effort(9, 10), trial.choose_by_effort(6, 20)
     halved: dict[str, statistics.Decision] = {}
     kappas = trial.choose_by_effort(np.geomspace(5.0, 500.0, 4), np.geomspace(5.0, 1000.0, 8))
-    seeds = trial.seeds(statistics.MOST_SEEDS, "problems")
 
-    def row(i: int) -> tuple[Floats, list[float]]:
+    def row(seed: int) -> tuple[Floats, list[float]]:
         """Return the linear minimisations for each t, and the full gradients for each L/sigma_hat.
 
         The linear minimisations are counted on the last problem family.
         """
-        rng, lo = np.random.default_rng(seeds[i]), np.zeros(T)
+        rng, lo = np.random.default_rng(seed), np.zeros(T)
         for family in _CURVED_DOWN:
-            p = family.parameters
-            directions = f"{p['blind']} directions of curvature {-p['excess']:g}"
-            tested = shared_runs.from_quadratic(family(rng))
-            halved[f"s={p['support']}, {directions}, {i + 1}"] = shared_runs.decide_halving(
-                trial, tested, T
-            )
-        for t, _, step in shared_runs.follow_inner_iterations(trial, tested, T):
+            problem, p = family(rng), family.parameters
+            name = f"s={p['support']}, {p['blind']} directions of curvature {-p['excess']:g}"
+            halved[f"{name}, {seed}"] = shared_runs.decide_halving(trial, problem, T)
+        for t, _, step in shared_runs.follow_inner_iterations(trial, problem, T):
             if t <= T:
                 lo[t - 1] = step.counts().lo
         return lo[1:], [
-            _full_gradients_to_halvings(
-                trial, shared_runs.from_quadratic(_CONDITIONED(rng, kappa=kappa)), 6
-            )
+            _full_gradients_to_halvings(trial, _CONDITIONED(rng, kappa=kappa), 6)
             for kappa in kappas
         ]
 
-    rows = statistics.SeedRows(row, range(statistics.MOST_SEEDS))
+    rows = statistics.SeedRows(row, trial.seeds(statistics.MOST_SEEDS, "problems"))
     growing = statistics.make_fit_function(
         2.0 ** np.arange(2, T + 1), lambda k: [lo for lo, _ in rows(k)]
     )
@@ -81,28 +75,21 @@ def check_gap_halving_and_call_growth(trial: Trial) -> Evidence:
         "FO against L/sigma_hat": statistics.decide_exponent(conditioned, 0.5, seeds=count),
     }
     parts = {"halving": shared_runs.combine_with_largest_ratio(halved), **exponents}
-    return Evidence(
-        statistics.combine_all(parts),
-        {
-            "halving: ratio": 1.0,
-            "LO against 1/epsilon: slope": 1.0,
-            "FO against L/sigma_hat: slope": 0.5,
-        },
-        len(halved) + len(rows.computed) * len(kappas),
-    )
+    claimed = {"halving: ratio": 1.0, "LO against 1/epsilon: slope": 1.0}
+    claimed["FO against L/sigma_hat: slope"] = 0.5
+    runs = len(halved) + len(rows.computed) * len(kappas)
+    return Evidence(statistics.combine_all(parts), claimed, runs)
 
 
-def _full_gradients_to_halvings(
-    trial: Trial, tested: shared_runs.SolvedProblem, halvings: int
-) -> float:
+def _full_gradients_to_halvings(trial: Trial, problem: KnownQuadratic, halvings: int) -> float:
     """Count full gradients until the gap is at most 2^-halvings times its bound at the start.
 
     The result is infinite if the run ends before.
     """
-    target = tested.constants.delta * 2.0**-halvings
-    for _, _, step in shared_runs.follow_inner_iterations(trial, tested, halvings):
-        if tested.gap(step.state.x) <= target:
-            return float(step.counts().sfo / tested.problem.n)
+    target = problem.value(problem.start()) * 2.0**-halvings
+    for _, _, step in shared_runs.follow_inner_iterations(trial, problem, halvings):
+        if problem.value(step.state.x) <= target:
+            return float(step.counts().sfo / problem.n)
     return math.inf
 
 

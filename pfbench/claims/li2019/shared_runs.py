@@ -1,13 +1,14 @@
 """Shared parts of li2019's theorems: schedule, problems with known minimisers, and runs."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy
 
+from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.sensing import draw_synthetic_sensing
@@ -75,91 +76,65 @@ def quadratics_by_minimiser_location(d: int, kappa: float) -> Mapping[str, Insta
     return {name: make_instance(build, d=d, kappa=kappa) for name, build in _SHAPES.items()}
 
 
-def matrix_regression(seed: int = 0) -> MatrixRegression:
+@dataclass(frozen=True, eq=False)
+class RegressionAboveMinimum(MatrixRegression):
+    """Matrix regression minus the constant `lower`, so that its minimum value is 0."""
+
+    lower: float = 0.0
+
+    def value(self, x: Floats) -> float:
+        """Return f(x) - `lower`."""
+        return super().value(x) - self.lower
+
+
+def matrix_regression(seed: int = 0) -> RegressionAboveMinimum:
     """Return matrix regression over a nuclear-norm ball, with more rows than matrix entries.
 
-    So f is strongly convex, sigma_hat is the least eigenvalue of the Hessian, and eps_stat = 0. Of
-    the test problems for li2019, only this one has matrices as points and inexact linear
-    minimisation.
+    So f is strongly convex, sigma_hat is the least eigenvalue of the Hessian, and eps_stat = 0. The
+    minimum value, which is subtracted, is computed. Of the test problems for li2019, only this one
+    has matrices as points and inexact linear minimisation.
     """
     data = draw_synthetic_sensing(seed=seed, rows=8, columns=8, rank=2, n=160, spike=1.0)
-    return MatrixRegression(data, data.li2019_ball, tolerance=1e-10)
+    problem = RegressionAboveMinimum(data, data.li2019_ball, tolerance=1e-10)
+    return replace(problem, lower=problem.theta_hat(tolerance=1e-9).value)
 
 
 SINGULAR = make_instance(quadratics.make_restricted_quadratic, d=256, support=3, blind=4)
 REGRESSION = make_instance(matrix_regression)
 
 
-@dataclass(frozen=True)
-class SolvedProblem:
-    """Problem whose minimum value is known, with its constants and its gap f(x) - min f.
-
-    Attributes
-    ----------
-    problem
-        The problem.
-    constants
-        Its constants at its start; delta is f(theta_0) - f(theta_hat) itself.
-    gap
-        x -> f(x) - f(theta_hat).
-    """
-
-    problem: Any
-    constants: Constants
-    gap: Callable[[Any], float]
-
-    @property
-    def inner_iterations(self) -> int:
-        """Number N_t of inner iterations in each outer iteration, by li2019's schedule."""
-        return inner_iteration_count(self.constants.L_f, self.constants.sigma_hat)
-
-    def compute_squared_distance_bound(self, t: int) -> float:
-        """Return the bound of the squared distance to the minimiser before outer iteration t."""
-        return compute_squared_distance_bound(self.constants.delta, self.constants.sigma_hat, t)
-
-
-def from_quadratic(problem: quadratics.KnownQuadratic) -> SolvedProblem:
-    """Return a quadratic with a known minimiser, and minimum value 0, as a `SolvedProblem`."""
-    return SolvedProblem(problem, problem.constants(problem.start()), problem.value)
-
-
-def from_regression(problem: MatrixRegression) -> SolvedProblem:
-    """Return matrix regression as a `SolvedProblem`; its minimum value is computed."""
-    lower, start = problem.theta_hat(tolerance=1e-9).value, problem.start()
-    constants = replace(problem.constants(start), delta=problem.value(start) - lower)
-    return SolvedProblem(problem, constants, lambda x: problem.value(x) - lower)
-
-
 def make_solved_families(
-    trial: Trial,
-    quadratics_by_location: Mapping[str, Instance],
-    d: int,
-    kappas: Sequence[float],
-    seeds: int = 1,
-) -> dict[str, SolvedProblem]:
-    """Return test problems with known minima by name, one set for each of `seeds` seeds.
+    trial: Trial, quadratics_by_location: Mapping[str, Instance], seeds: int = 1
+) -> dict[str, Any]:
+    """Return test problems with the minimum value 0 by name, one set for each of `seeds` seeds.
 
-    A set has a strongly convex quadratic for each minimiser location and kappa, one with a
-    singular Hessian, and matrix regression.
+    A set has a strongly convex quadratic for each minimiser location and condition number, one with
+    a singular Hessian, and matrix regression.
     """
-    problems = {}
+    d = trial.choose_by_effort(64, 256)
+    kappas = trial.choose_by_effort((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
+    problems: dict[str, Any] = {}
     for i, seed in enumerate(trial.seeds(seeds, "problems"), 1):
         rng = np.random.default_rng(seed)
         for shape, problem in quadratics_by_location.items():
             for kappa in kappas:
-                problems[f"{shape}, L/sigma_hat={kappa:g}, {i}"] = from_quadratic(
-                    problem(rng, d=d, kappa=kappa)
-                )
-        problems[f"singular Hessian on the l1 ball, {i}"] = from_quadratic(SINGULAR(rng))
-        problems[f"matrix regression, {i}"] = from_regression(REGRESSION(seed))
+                problems[f"{shape}, L/sigma_hat={kappa:g}, {i}"] = problem(rng, d=d, kappa=kappa)
+        problems[f"singular Hessian on the l1 ball, {i}"] = SINGULAR(rng)
+        problems[f"matrix regression, {i}"] = REGRESSION(seed)
     return problems
 
 
 # --- runs -----------------------------------------------------------------------------------------
 
 
+def schedule_constants(problem: Any) -> tuple[Constants, int]:
+    """Return the constants of a problem at its start, and the number N_t of inner iterations."""
+    c = problem.constants(problem.start())
+    return c, inner_iteration_count(c.L_f, c.sigma_hat)
+
+
 def follow_inner_iterations(
-    trial: Trial, tested: SolvedProblem, restarts: int, seed: int = 0, **overrides: Any
+    trial: Trial, problem: Any, restarts: int, seed: int = 0, **overrides: Any
 ) -> Iterator[tuple[int, int, StepRecord]]:
     """Yield the outer index t, the inner index k and the step of each inner iteration of a run.
 
@@ -172,43 +147,27 @@ def follow_inner_iterations(
     NotTestable
         If the run makes all inner iterations, but does not yield a state for each.
     """
-    N = tested.inner_iterations
-    epsilon = tested.constants.delta * 2.0**-restarts
-    algorithm = trial.make_scheduled(epsilon, tested.constants, **overrides)
+    c, N = schedule_constants(problem)
+    algorithm = trial.make_scheduled(c.delta * 2.0**-restarts, c, **overrides)
     index = 0
-    for index, step in enumerate(trial.follow(tested.problem, algorithm, seed=seed), 1):
+    for index, step in enumerate(trial.follow(problem, algorithm, seed=seed), 1):
         yield 1 + (index - 1) // N, 1 + (index - 1) % N, step
     if index < N * restarts:
-        if index and step.counts().sfo == tested.problem.n * N * restarts:
+        if index and step.counts().sfo == problem.n * N * restarts:
             raise NotTestable(f"the method yields {index} states, not {N * restarts}")
         raise ClaimBroken(f"the method makes only {index} of {N * restarts} inner iterations")
 
 
-def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
+def decide_halving(trial: Trial, problem: Any, T: int) -> Decision:
     """Decide whether the gap after each outer iteration t is at most 2^-t times its first bound."""
+    c, N = schedule_constants(problem)
     return decide_inequality(
         [
-            finite_ratio_or_inf(
-                tested.gap(step.state.x), compute_halved_gap_bound(tested.constants.delta, t)
-            )
-            for t, k, step in follow_inner_iterations(trial, tested, T)
-            if k == tested.inner_iterations
+            problem.value(step.state.x) / compute_halved_gap_bound(c.delta, t)
+            for t, k, step in follow_inner_iterations(trial, problem, T)
+            if k == N
         ]
     )
-
-
-# --- decisions ------------------------------------------------------------------------------------
-
-
-def finite_ratio_or_inf(measured: float, bound: float) -> float:
-    """Return measured/bound, or infinity if `measured` is not finite."""
-    return measured / bound if math.isfinite(measured) else math.inf
-
-
-def decide_exact_count(measured: int, claimed: int) -> Decision:
-    """Decide whether a measured count equals the claimed count."""
-    ratios = [measured / claimed, claimed / measured if measured else math.inf]
-    return decide_inequality(ratios, rounding=0.0)
 
 
 def combine_with_largest_ratio(parts: Mapping[str, Decision]) -> Decision:
@@ -217,6 +176,9 @@ def combine_with_largest_ratio(parts: Mapping[str, Decision]) -> Decision:
     ratio = max(part.measured["ratio"] for part in parts.values())
     measured = {"checks": float(len(parts)), "ratio": ratio}
     return replace(joined, measured=measured)
+
+
+# --- the statistical error ------------------------------------------------------------------------
 
 
 def statistical_error_squared(

@@ -24,12 +24,11 @@ from pfbench.claims.li2019.nonconvex import nonconvex_quadratic
 from pfbench.claims.li2019.shared_runs import (
     compute_squared_distance_bound,
     follow_inner_iterations,
-    from_quadratic,
-    from_regression,
     inner_iteration_count,
     make_biased_minimiser_problem,
     matrix_regression,
     restart_count,
+    schedule_constants,
     statistical_error_squared,
     statistical_error_squared_if_biased,
 )
@@ -55,14 +54,15 @@ from pfbench.verification.subject import ClaimBroken, Subject
 
 
 def face(kappa=2.0):
-    return from_quadratic(face_of_simplex(np.random.default_rng(0), 16, kappa))
+    return face_of_simplex(np.random.default_rng(0), 16, kappa)
 
 
 # --- the schedule ---------------------------------------------------------------------------------
 
 
 def test_the_schedule_is_the_algorithms_own():
-    c = face(30.0).constants
+    problem = face(30.0)
+    c = problem.constants(problem.start())
     cgs = CGS.theory(c.delta / 1000, c)
     storc = STORC.theory(c.delta / 1000, c)
     assert inner_iteration_count(c.L_f, c.sigma_hat) == cgs.period == 44
@@ -96,15 +96,14 @@ def test_the_counts_and_sizes_by_hand():
 
 
 def test_matrix_regression_has_a_certified_minimiser():
-    found = from_regression(matrix_regression(3))
-    problem = found.problem
-    x, step = problem.start(), 1.0 / found.constants.L_f
-    assert found.gap(x) == found.constants.delta > 0.0
+    problem = matrix_regression(3)
+    x, c = problem.start(), problem.constants(problem.start())
+    assert problem.value(x) == c.delta > 0.0
     for _ in range(3000):
-        x = problem.prox(x, problem.gradient(x), step)
-        assert found.gap(x) >= -1e-8
-    assert found.gap(x) <= 1e-6
-    assert found.constants.sigma_hat > 0.0
+        x = problem.prox(x, problem.gradient(x), 1.0 / c.L_f)
+        assert problem.value(x) >= -1e-8
+    assert problem.value(x) <= 1e-6
+    assert c.sigma_hat > 0.0
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -130,7 +129,9 @@ def test_a_run_that_ends_early_breaks_the_claim():
 def test_inner_iterations_are_numbered_and_seeded():
     problem = face()
     steps = [(t, k) for t, k, _ in follow_inner_iterations(trial(GAP), problem, 3)]
-    assert steps == [(t, k) for t in (1, 2, 3) for k in range(1, problem.inner_iterations + 1)]
+    assert steps == [
+        (t, k) for t in (1, 2, 3) for k in range(1, schedule_constants(problem)[1] + 1)
+    ]
     ends = [
         [s.state.x for _, _, s in follow_inner_iterations(trial(THM2), problem, 1, seed, batch=2)][
             -1
@@ -183,7 +184,7 @@ def test_the_bound_of_lo_is_the_sum_over_all_inner_loops():
 
 
 def test_small_batches_break_the_bound_of_the_variance():
-    tested = from_quadratic(interior_of_l2_ball(trial(VARIANCE).rng("problems"), 128, 25.0))
+    tested = interior_of_l2_ball(trial(VARIANCE).rng("problems"), 128, 25.0)
     for m in (10, 100):
         parts = decide_variance_by_outer_iteration(
             trial(VARIANCE), f"m={m}", tested, 3, 12, batch=m
@@ -299,11 +300,10 @@ def test_the_statistical_error_as_printed_is_exceeded_by_cgs(support):
     length = share / np.sqrt(d)
     error = printed_error(0.5 / d, problem.sigma_hat, np.sqrt(support), 0.0, share, length)
     target = problem.sigma_hat * error
-    begun = from_quadratic(replace(problem, begin=far))
-    begun = replace(begun, constants=replace(begun.constants, delta=2.0 * target))
-    theta = [step.state.x for _, _, step in follow_inner_iterations(trial(STAT), begun, 1)][
-        begun.inner_iterations - 1
-    ]
+    begun = replace(problem, begin=far)
+    c, N = schedule_constants(begun)
+    method = CGS.theory(target, replace(c, delta=2.0 * target))
+    theta = [step.state.x for step in trial(STAT).follow(begun, method)][N - 1]
     assert problem.value(theta) <= target
     squared = np.sum((theta - problem.minimiser) ** 2)
     assert error < squared <= 4.0 * statistical_error_squared_if_biased(d, support, share)
