@@ -5,11 +5,8 @@ also in the order of their steps. A repeat then reveals a dependence between two
 iteration, a batch that is used twice, or a repeated seed.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import combinations_with_replacement
-from math import comb, factorial, prod
 from typing import Any
 
 import numpy as np
@@ -49,9 +46,6 @@ A long period shows batches that are drawn in advance and used again in one epoc
 
 The inverse of the last probability of heads is far from an integer.
 """
-
-_MOST_OUTCOMES, _UNLIKELY = 1_000, 1e-6
-"""Largest number of outcomes that are enumerated; p-value, times it, of a frequency to show."""
 
 _SEEDS, _SHORT = 40, 12
 """Number and length of short runs with different seeds, which show if a seed is ignored."""
@@ -172,12 +166,12 @@ def examine_draw_law(
 
 
 def _make_draw_law_result(
-    draws: Sequence[tuple[int, Any]], suspect: Rejection | None, p_value: float, words: str = "{}"
+    draws: Sequence[tuple[int, Any]], suspect: Rejection | None, p_value: float, extra: str = ""
 ) -> DrawLawResult:
-    """Return the result of one test; `words` is the format string for a rejection's description."""
+    """Return the result of one test; `extra` is added to a rejection's description."""
     if suspect is None:
         return DrawLawResult(p_value=p_value)
-    return DrawLawResult(words.format(suspect.description), draws[suspect.batch][0], p_value)
+    return DrawLawResult(f"{suspect.description}{extra}", draws[suspect.batch][0], p_value)
 
 
 def _test_batches(draws: DrawLog, n: int, extra: str = "") -> DrawLawResult:
@@ -189,34 +183,7 @@ def _test_batches(draws: DrawLog, n: int, extra: str = "") -> DrawLawResult:
         if other is None:
             return DrawLawResult(p_value=of_first, law="without replacement")
         p_value = of_first
-    example = describe_most_deviating_outcome(batches, n) if suspect and not extra else extra
-    return _make_draw_law_result(draws, suspect, p_value, f"{{}}{example}")
-
-
-def describe_most_deviating_outcome(batches: Sequence[Integers], n: int) -> str:
-    """Return the observed and expected frequency of the indices that deviate most, as text.
-
-    Single indices are counted, and groups of as many indices as the first batch has, at least two.
-    Return "" if there are too many outcomes, or no frequency deviates significantly.
-    """
-    from scipy.special import bdtr, bdtrc  # a fifth of the time of `pfbench list`
-
-    indices, best, text = np.concatenate(batches), (_UNLIKELY, 0.0), ""
-    for size in (1, max(2, len(batches[0]))):
-        groups = np.sort(indices[: len(indices) // size * size].reshape(-1, size)).tolist()
-        observed, N = Counter(map(tuple, groups)), len(groups)
-        outcomes = comb(n + size - 1, size)
-        for group in combinations_with_replacement(range(n * (outcomes <= _MOST_OUTCOMES)), size):
-            count = observed[group]
-            orders = prod(map(factorial, Counter(group).values()))
-            chance = factorial(size) / (orders * n**size)
-            tail = min(bdtr(count, N, chance), bdtrc(count - 1, N, chance))
-            rank = 2.0 * outcomes * tail, -abs(count - N * chance)
-            if rank < best:
-                best = rank
-                name = "indices" if size == 1 else f"groups of {size} indices"
-                text = f": of {N:,} {name}, {count} are {[*group]}, expected {N * chance:.4g}"
-    return text
+    return _make_draw_law_result(draws, suspect, p_value, extra)
 
 
 def _shows_draws_without_replacement(batches: Sequence[Integers], n: int) -> bool:
@@ -252,7 +219,7 @@ def _test_subsets(subsets: DrawLog, n: int) -> DrawLawResult:
         subsets = [subsets[k] for k in large]
         suspect, of_pairs = find_first_rejection_and_p_value(pairs, n * (n - 1))
         p_value = min(p_value, of_pairs)
-    return _make_draw_law_result(subsets, suspect, p_value, "in a subset {}")
+    return _make_draw_law_result(subsets, suspect, p_value, ", in a subset")
 
 
 def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResult:
@@ -277,8 +244,7 @@ def _test_picks(picks: Sequence[tuple[int, int]], count: int) -> DrawLawResult:
     if suspect is None:
         suspect, of_singles = find_first_rejection_and_p_value(singles, count)
         p_value = min(p_value, of_singles)
-    example = describe_most_deviating_outcome(singles, count) if suspect else ""
-    return _make_draw_law_result(picks, suspect, p_value, f"{{}}{example}")
+    return _make_draw_law_result(picks, suspect, p_value)
 
 
 def map_to_uniform_indices(batch: Integers, chances: Floats, seed: int) -> Integers:

@@ -291,16 +291,6 @@ def test_the_components_of_a_case_by_hand_are_those_of_its_formula(kind):
     assert replace(problem, is_quadratic=False).formula == ""
 
 
-def test_of_rejected_draws_the_most_deviating_outcome_is_shown():
-    drawn = np.random.default_rng(0).integers(5, size=600)
-    most = np.bincount(drawn).argmax()
-    pairs = f"of 600 groups of 2 indices, {sum(drawn == most)} are [{most}, {most}], expected 24"
-    few = "of 600 indices, 0 are [4], expected 120"
-    for indices, shown in ((drawn, ""), (drawn % 4, few), (np.repeat(drawn, 2), pairs)):
-        log = ResolvedDraws(batches=[(t, indices[t : t + 1]) for t in range(len(indices))])
-        assert examine_draw_law([log], 5, None).violation.partition(": ")[2] == shown
-
-
 def test_the_picks_of_a_run_whose_iterates_become_equal_are_uniform():
     method = ALGORITHMS["sarah"]
     cases = [case for case, _ in draw_cases_and_run_counts(method, 871700)]
