@@ -10,7 +10,7 @@ from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.claims.shen2019.epoch_estimators import log_cosh, recovery
 from pfbench.verification import ClaimBroken, NotTestable, Subject, Trial, UnsupportedPoints
-from pfbench.verification.instruments.enumerated_random import IndexReplayGenerator, NotEnumerable
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.instruments.oracle_tally import ComponentTally
 from pfbench.verification.outcomes import Verification
 from pfbench.verification.replay.problems import make_unconstrained_problem
@@ -177,7 +177,7 @@ def test_an_error_is_the_methods_fault_only_where_no_instrument_can_have_caused_
     with pytest.raises(ClaimBroken, match="the run raised ValueError: no"):
         followed(raises)
     with pytest.raises(NotEnumerable, match="the run raised ValueError: no"):
-        followed(raises, rng=IndexReplayGenerator([], 8))
+        next(enumerate_draws(lambda rng: followed(raises, rng=rng)))
     with pytest.raises(UnsupportedPoints, match="the run raised ValueError: no"):
         followed(raises, problem=recovery(4, 4))
     with pytest.raises(ClaimBroken, match="yields a tuple"):
@@ -201,7 +201,7 @@ def test_a_step_that_does_not_end_is_the_methods_fault(what, monkeypatch):
     with pytest.raises(ClaimBroken, match="did not end"):
         followed(asks(51))
     with pytest.raises(ClaimBroken, match="did not end"):
-        followed(asks(51), rng=IndexReplayGenerator([], 8))
+        next(enumerate_draws(lambda rng: followed(asks(51), rng=rng)))
 
 
 def test_a_run_that_raises_where_points_are_no_arrays_is_no_fault():

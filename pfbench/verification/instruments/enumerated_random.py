@@ -9,7 +9,6 @@ Each draw is a sequence of choices among finitely many options. Any other draw (
 
 import itertools
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from operator import index
 from typing import Any, TypeVar
@@ -43,19 +42,44 @@ class NotRepeatable(NotEnumerable):
 class EnumerableGenerator(np.random.Generator):
     """Random generator whose every draw is a choice among finitely many options.
 
-    A subclass decides which option is taken. A draw raises only `NotEnumerable`, even for
-    arguments that NumPy rejects. A run with a NumPy generator shows whether NumPy rejects them.
+    It makes given choices first, and then always takes the first option. All choices are recorded.
+    A draw raises only `NotEnumerable`, even for arguments that NumPy rejects. A run with a NumPy
+    generator shows whether NumPy rejects them.
+
+    Parameters
+    ----------
+    prefix
+        The given choices, as indices of options.
+    limit
+        Maximum number of sequences of the other choices.
+    unit
+        The number 1 in the arithmetic of the probabilities.
+
+    Attributes
+    ----------
+    choices
+        (index, number of options, probability) of each choice.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: Sequence[int], limit: int, unit: Any) -> None:
         super().__init__(np.random.PCG64(0))
+        self._prefix, self._remaining, self._unit = prefix, limit, unit
+        self.choices: list[tuple[int, int, Any]] = []
 
-    @abstractmethod
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
-        """Return the index of the chosen option, from 0 to options-1.
+        """Return and record the next given option, or option 0 if none is left.
 
         All options are equally likely unless `chances` is given.
         """
+        position = len(self.choices)
+        option = self._prefix[position] if position < len(self._prefix) else 0
+        if position >= len(self._prefix):
+            self._remaining //= options
+            if self._remaining == 0:
+                raise NotEnumerable("the method makes too many random draws to enumerate them")
+        chance = self._unit / options if chances is None else self._unit * chances[option]
+        self.choices.append((option, options, chance))
+        return option
 
     def integers(
         self,
@@ -136,7 +160,7 @@ class EnumerableGenerator(np.random.Generator):
         """Return a `LazyUniform`, a uniform number that can only be compared."""
         if size is not None or out is not None:
             raise NotEnumerable("the method draws arrays with rng.random, not single numbers")
-        return LazyUniform(self.choose)
+        return LazyUniform(self.choose, self._unit)
 
     def spawn(self, n_children: int) -> Any:
         """Return a list that holds this generator `n_children` times."""
@@ -174,7 +198,7 @@ class LazyUniform:
         The number 1 in the arithmetic of the chances, e.g. ``Fraction(1)``.
     """
 
-    def __init__(self, choose: Callable[[int, Sequence[Any]], int], unit: Any = 1.0) -> None:
+    def __init__(self, choose: Callable[[int, Sequence[Any]], int], unit: Any) -> None:
         self._choose, self._low, self._high = choose, 0 * unit, unit
 
     def __lt__(self, number: Any) -> bool:
@@ -226,55 +250,6 @@ for _name in ("integers", "choice", "permutation", "permuted", "shuffle", "multi
     setattr(EnumerableGenerator, _name, _translate_errors(vars(EnumerableGenerator)[_name]))
 
 
-class IndexReplayGenerator(EnumerableGenerator):
-    """Random generator that draws a given sequence of indices, each from 0 to n-1.
-
-    Any other draw raises `NotEnumerable`.
-    """
-
-    def __init__(self, indices: npt.ArrayLike, n: int) -> None:
-        super().__init__()
-        self._indices, self._n, self._position = np.asarray(indices, dtype=np.int64), n, 0
-
-    def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
-        """Return the next index of the given sequence."""
-        if options != self._n or chances is not None:
-            raise NotEnumerable(f"the method does not draw uniformly from {self._n} indices")
-        if self._position == len(self._indices):
-            raise NotEnumerable("the method draws more indices than the given sequence has")
-        self._position += 1
-        return int(self._indices[self._position - 1])
-
-
-class _BranchGenerator(EnumerableGenerator):
-    """Random generator that makes given choices first, and then always takes the first option.
-
-    All choices are recorded.
-    """
-
-    def __init__(self, value: Sequence[int], limit: int, unit: Any) -> None:
-        super().__init__()
-        self._prefix, self._remaining, self._unit = value, limit, unit
-        self.choices: list[tuple[int, int, Any]] = []
-
-    def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
-        """Return and record the next prescribed option, or option 0 if none is left."""
-        position = len(self.choices)
-        option = self._prefix[position] if position < len(self._prefix) else 0
-        if position >= len(self._prefix):
-            self._remaining //= options
-            if self._remaining == 0:
-                raise NotEnumerable("the method makes too many random draws to enumerate them")
-        chance = self._unit / options if chances is None else self._unit * chances[option]
-        self.choices.append((option, options, chance))
-        return option
-
-    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Return a `LazyUniform` with probabilities of the number type of this generator."""
-        super().random(size, dtype, out)
-        return LazyUniform(self.choose, self._unit)
-
-
 def enumerate_draws(
     outcome: Callable[[EnumerableGenerator], Outcome], limit: int = MOST_BRANCHES, unit: Any = 1.0
 ) -> Iterator[tuple[Any, Outcome]]:
@@ -298,7 +273,7 @@ def enumerate_draws(
     for _ in range(limit):
         if following is None:
             return
-        stream = _BranchGenerator(following, limit, unit)
+        stream = EnumerableGenerator(following, limit, unit)
         result = outcome(stream)
         chance = math.prod((chance for _, _, chance in stream.choices), start=unit)
         if chance > 0:

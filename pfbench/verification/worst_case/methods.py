@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,6 @@ from pfbench.base.state import State
 from pfbench.estimators.base import Estimator
 from pfbench.estimators.epochs import SPIDERG, SVRG
 from pfbench.estimators.gradient_tables import SAGA
-from pfbench.verification.instruments.enumerated_random import (
-    EnumerableGenerator,
-    IndexReplayGenerator,
-)
 from pfbench.verification.worst_case.custom import FunctionClass, WorstCaseProgram
 from pfbench.verification.worst_case.recording import RecordingOptions, record_method
 
@@ -249,19 +246,30 @@ def saga_squared_error(N: int, L: float = 1.0) -> float:
 
     The path does not depend on the draws.
     """
-    return _error(EstimatedPath(SAGA(1), (ETA,) * N), 2, L, streams=partial(_saga_streams, N))
+    return _error(EstimatedPath(SAGAOfRelevantDraws(1, N), (ETA,) * N), 2, L)
 
 
-def _saga_streams(N: int) -> Iterator[EnumerableGenerator]:
-    """Yield random generators that cover all SAGA draws on which the estimate's error depends.
+@dataclass(frozen=True)
+class SAGAOfRelevantDraws(SAGA):
+    """SAGA whose draws are 0 if they have no effect on the error of the estimate after N steps.
 
     SAGA draws I, J, I, J, ... The error depends on all J but the first and the last, and on the
     last I.
     """
-    for combination in product(range(2), repeat=N):
-        script = np.zeros(2 * N + 2, dtype=np.int64)
-        script[[*range(3, 2 * N, 2), 2 * N]] = combination
-        yield IndexReplayGenerator(script, 2)
+
+    N: int = 1
+
+    def start(self, ask: Any, rng: Any) -> Any:
+        """Return a function that returns an estimate at each point; only relevant draws vary."""
+        numbers = count()
+
+        def integers(n: int, size: int) -> Any:
+            number = next(numbers)
+            is_relevant = number in range(3, 2 * self.N, 2) or number == 2 * self.N
+            return rng.integers(n, size=size) if is_relevant else np.zeros(size, dtype=np.int64)
+
+        relevant: Any = SimpleNamespace(integers=integers)
+        return super().start(ask, relevant)
 
 
 # --- bounds, L = 1 --------------------------------------------------------------------------------

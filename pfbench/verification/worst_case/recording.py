@@ -19,7 +19,6 @@ from pfbench.base.sample import IndexSampling, Indices
 from pfbench.base.state import State
 from pfbench.problems.base import index_weights
 from pfbench.verification.instruments.enumerated_random import (
-    EnumerableGenerator,
     NotEnumerable,
     enumerate_draws,
     rounding_key,
@@ -152,7 +151,7 @@ class MethodRecording:
 
 @dataclass(frozen=True)
 class RecordingOptions:
-    """Options of a recording: allowed oracles and errors, measured vectors, random streams, limits.
+    """Options of a recording: allowed oracles and errors, measured vectors, limits.
 
     Attributes
     ----------
@@ -163,8 +162,6 @@ class RecordingOptions:
     measure
         Function of the oracles and the states that yields the vectors whose squared norms are
         measured.
-    streams
-        Function that yields equally likely random streams, which replace the enumeration.
     max_answers
         Maximum number of answers.
     """
@@ -172,7 +169,6 @@ class RecordingOptions:
     has_prox: bool = False
     error: float = 0.0
     measure: Callable[[Any, list[State]], Iterable[Any]] | None = None
-    streams: Callable[[], Iterable[EnumerableGenerator]] | None = None
     max_answers: int = 48
 
 
@@ -389,11 +385,7 @@ def _record(
         return points, [unknowns.coefficients(vector, 0.0) for vector in vectors]
 
     try:
-        if options.streams is None:
-            followed = list(enumerate_draws(follow, MOST_BRANCHES))
-        else:
-            results = [follow(stream) for stream in options.streams()]
-            followed = [(1.0 / len(results), result) for result in results]
+        followed = list(enumerate_draws(follow, MOST_BRANCHES))
     except NotEnumerable as error:
         raise InputError(
             f"the worst case needs every sequence of draws, but {error}: use fewer "

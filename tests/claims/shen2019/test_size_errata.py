@@ -1,7 +1,5 @@
 """The S and p that shen2019 prints: the errata, their readings, and what these compare."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,7 @@ from pfbench.claims.shen2019.size_errata import (
     examine_sizes_under_scaling_of_f,
 )
 from pfbench.oracles import Ledger, Oracles
-from pfbench.verification.instruments.enumerated_random import IndexReplayGenerator
+from pfbench.verification.instruments.enumerated_random import enumerate_draws
 from pfbench.verification.instruments.forced_path import ForcedPath
 
 
@@ -79,13 +77,16 @@ def test_the_mean_squares_are_those_of_all_runs_of_the_algorithm(estimator):
     epsilon = 0.1
     step = epsilon / (constants.smoothness("a step") * problem.length)
     sizes = {"period": p} if estimator != "sg" else {}
-    squares = []
-    for script in itertools.product(range(2), repeat=max(1, p - 1)):
-        algorithm = METHODS[estimator](iterations=p, step=step, batch=1, **sizes)
+    algorithm = METHODS[estimator](iterations=p, step=step, batch=1, **sizes)
+
+    def squares_of_run(rng):
         ask = Oracles(problem, Ledger(), problem.set.diameter)
-        states = algorithm.run(ask, problem.start(), IndexReplayGenerator(script, 2))
+        states = algorithm.run(ask, problem.start(), rng)
         errors = [state.estimate - problem.gradient(state.at) for state in states]
-        squares.append(np.sum(np.square(errors), axis=1))
+        return np.sum(np.square(errors), axis=1)
+
+    squares = [square for _, square in enumerate_draws(squares_of_run)]
+    assert len(squares) == 2 ** max(1, p - 1)
     eta = step * problem.length
     found = exact_mean_squared_errors(estimator, problem, eta, p)
     assert found == pytest.approx(np.mean(squares, axis=0), rel=1e-9, abs=1e-20)

@@ -9,11 +9,7 @@ from math import comb, factorial
 import numpy as np
 import pytest
 
-from pfbench.verification.instruments.enumerated_random import (
-    IndexReplayGenerator,
-    NotEnumerable,
-    enumerate_draws,
-)
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 
 
 def law(draw, most=20_000):
@@ -140,23 +136,6 @@ def test_what_is_drawn_may_depend_on_what_was_drawn():
 def test_what_is_no_choice_among_few_is_said(draw):
     with pytest.raises(NotEnumerable):
         list(enumerate_draws(draw))
-
-
-def test_a_script_of_draws():
-    stream = IndexReplayGenerator([3, 1, 2, 0], 4)
-    assert stream.integers(4, size=2).tolist() == [3, 1]
-    assert stream.choice(4, size=1).tolist() == [2]
-    assert stream.integers(0, 4) == 0
-    with pytest.raises(NotEnumerable, match="more indices"):
-        stream.integers(4)
-    for draw in (
-        lambda: IndexReplayGenerator(range(4), 4).permutation(4),
-        lambda: IndexReplayGenerator(range(4), 4).choice(4, size=2, replace=False),
-        lambda: IndexReplayGenerator(range(4), 4).integers(5, size=2),
-        lambda: IndexReplayGenerator(range(4), 4).choice(4, p=[0.25] * 4),
-    ):
-        with pytest.raises(NotEnumerable):
-            draw()
 
 
 @pytest.mark.parametrize(
