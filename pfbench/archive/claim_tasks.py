@@ -24,10 +24,10 @@ from pfbench.verification.added_searches import add_report, search_claims_of_ver
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.falsification import replay_counterexample
 from pfbench.verification.falsify.reports import Counterexample, SearchReport
-from pfbench.verification.faults.equivalence import find_equivalence
 from pfbench.verification.faults.generate import generate_faults, sample_faults
 from pfbench.verification.homogeneity import check_claim_units
 from pfbench.verification.instances import with_other_data_seed
+from pfbench.verification.replay.equivalence import find_equivalence
 from pfbench.verification.session import judge
 from pfbench.verification.statements.bound import Bound
 from pfbench.verification.statements.error_law import ErrorLawCheck

@@ -15,9 +15,9 @@ from pfbench.runs.storage.store import Store
 from pfbench.verification import verdict
 from pfbench.verification.claim import Claim, Erratum, Mutant
 from pfbench.verification.description import describe_as_json
-from pfbench.verification.faults.equivalence import CASES, find_equivalence
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.outcomes import ErratumFinding, MutantOutcome, Verification
+from pfbench.verification.replay.equivalence import CASES, find_equivalence
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import EFFORTS, Trial
 from pfbench.verification.verdict import Verdict, as_json_value
@@ -253,12 +253,9 @@ class Session:
         )
 
     def _equivalence_request(self, fault: Fault) -> _Request[str]:
-        from pfbench.verification.replay.same_runs import is_same_in_long_runs
-
         task = Task(_find_equivalence_as_row, (fault,), COMPARISON_LIMIT)
-        compared = [is_same_in_long_runs] if fault.is_late else [find_equivalence, CASES]
         return _Request(
-            self._make_cached_task("fault", [fault, *compared], task),
+            self._make_cached_task("fault", [fault, find_equivalence, CASES], task),
             0.0,
             lambda row: str(row["equivalent"]),
             lambda _: "",  # not decided
@@ -302,17 +299,8 @@ def _examine_as_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, An
 
 
 def _find_equivalence_as_row(fault: Fault) -> Mapping[str, Any]:
-    """Find the kind of equivalence of a fault, and return it as a row for the store.
-
-    A late fault is compared with the correct method in long runs, another one on small problems.
-    """
-    from pfbench.verification.replay.same_runs import is_same_in_long_runs
-
-    if fault.is_late:
-        why = "at size" if is_same_in_long_runs(fault) else ""
-    else:
-        why = find_equivalence(fault)
-    return {"fault": fault.name, "where": fault.location, "equivalent": why}
+    """Find the kind of equivalence of a fault, and return it as a row for the store."""
+    return {"fault": fault.name, "where": fault.location, "equivalent": find_equivalence(fault)}
 
 
 def time_limit(claim: Claim, effort: str) -> float:

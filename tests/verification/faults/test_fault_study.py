@@ -29,7 +29,7 @@ from pfbench.verification.mutation_study import (
     report,
     run_mutation_study,
 )
-from pfbench.verification.replay.same_runs import is_same_in_long_runs
+from pfbench.verification.replay.equivalence import find_equivalence
 from pfbench.verification.session import Session
 from pfbench.verification.subject import Subject
 
@@ -120,8 +120,8 @@ def test_a_late_fault_that_changes_no_more_than_rounding_is_equivalent():
     faults = generate_faults(ALGORITHMS["bpfw"], late=True)
     # The late steps of all long runs have the weight 1 all the same.
     fault = next(one for one in faults if "x, g, (0.5 * w - x if" in one.change.line_after)
-    assert is_same_in_long_runs(after(24, fault))
-    assert not is_same_in_long_runs(after(2, fault))
+    assert find_equivalence(after(24, fault)) == "at size"
+    assert not find_equivalence(after(2, fault))
 
 
 def after(times, fault):
