@@ -25,7 +25,7 @@ from pfbench.cli.verify import (
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim
     from pfbench.verification.power import PowerSearch
-    from pfbench.verification.worst_case import WorstCaseCheck
+    from pfbench.verification.worst_case.requests import WorstCaseCheck
 
 
 def explain(name: str = argument("NAME", "A claim or an erratum.", default=...)) -> None:
@@ -154,21 +154,22 @@ def compute_worst_cases(
 
     The methods make a few steps; bounds are compared with the worst cases.
     """
-    from pfbench.verification import worst_case
+    from pfbench.verification.worst_case.cases import select_cases
+    from pfbench.verification.worst_case.estimation import check_installed
 
     if listing:
-        terminal.print_parts(render_claim_list(worst_case.select_cases(claims or []), "quick"))
+        terminal.print_parts(render_claim_list(select_cases(claims or []), "quick"))
         return
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
     with open_job(claims, as_json, table, seed=seed, **output) as work:
         if function_class or any(map(is_user_defined, work.names)):
             if len(work.names) != 1 or not is_user_defined(work.names[0]):
                 raise InputError("name either a single FILE.py:NAME, or only built-in worst cases.")
-            worst_case.check_installed()
+            check_installed()
             _show_user_worst_cases(work, work.names[0], function_class or "")
             return
-        cases = worst_case.select_cases(work.names)
-        worst_case.check_installed()
+        cases = select_cases(work.names)
+        check_installed()
         with work.progress_of_checks("worst cases", len(cases)) as steps:
             done = work.make_session(steps).verify(cases)
         report_results_and_exit_if_unexpected(done, [], work)
@@ -179,9 +180,9 @@ def _show_user_worst_cases(work: VerificationJob, reference: str, function_class
 
     The command ends with exit status 1 if a worst case exceeds the method's bound.
     """
-    from pfbench.verification.worst_case import iterate_user_worst_cases
+    from pfbench.verification.worst_case.requests import iterate_user_worst_cases
 
-    checks = list(iterate_user_worst_cases(reference, function_class, full=False))
+    checks = list(iterate_user_worst_cases(reference, function_class))
     work.write({"name": reference, "worst_cases": [check.as_json() for check in checks]})
     work.print(*_render_worst_cases(checks, reference))
     terminal.exit_if(any(check.is_violated for check in checks))

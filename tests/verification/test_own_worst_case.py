@@ -10,13 +10,14 @@ from pfbench.algorithms import proximal
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.errors import InputError
-from pfbench.verification.worst_case import FunctionClass, compute_worst_case, methods
+from pfbench.verification.worst_case import methods
+from pfbench.verification.worst_case.custom import FunctionClass, compute_worst_case
 from pfbench.verification.worst_case.recording import record_method
 from pfbench.verification.worst_case.requests import (
     iterate_user_worst_cases,
     measure_on_worst_function,
 )
-from pfbench.verification.worst_case.worst_function import InterpolationNodes, SmoothInterpolant
+from pfbench.verification.worst_case.worst_function import SmoothInterpolant
 
 pytest.importorskip("PEPit")
 pytest.importorskip("clarabel")
@@ -55,9 +56,9 @@ def test_a_function_through_nodes():
     """Nodes of a quadratic: interpolated there, smooth between, and not convex if it may not be."""
     rng = np.random.default_rng(0)
     curvature, x = np.array([1.0, -0.8, 0.3]), rng.standard_normal((5, 3))
-    nodes = InterpolationNodes(x, curvature * x, np.sum(curvature * x**2, axis=1) / 2)
-    f = SmoothInterpolant(nodes, 1.0, convex=False)
-    for point, gradient, value in zip(x, nodes.gradients, nodes.values, strict=True):
+    gradients, values = curvature * x, np.sum(curvature * x**2, axis=1) / 2
+    f = SmoothInterpolant(x, gradients, values, L=1.0, convex=False)
+    for point, gradient, value in zip(x, gradients, values, strict=True):
         found = f(point)
         assert found[0] == pytest.approx(value, abs=1e-8)
         np.testing.assert_allclose(found[1], gradient, atol=1e-6)

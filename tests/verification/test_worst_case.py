@@ -11,13 +11,9 @@ from helpers import refused
 
 from pfbench.estimators.epochs import SVRG
 from pfbench.verification.session import judge
-from pfbench.verification.worst_case import (
-    WORST_CASES,
-    check_installed,
-    estimation,
-    methods,
-    select_cases,
-)
+from pfbench.verification.worst_case import estimation, methods
+from pfbench.verification.worst_case.cases import WORST_CASES, select_cases
+from pfbench.verification.worst_case.estimation import check_installed
 from pfbench.verification.worst_case.methods import EstimatedPath, mean_squared_table_age
 from pfbench.verification.worst_case.recording import RecordingOptions, record_method
 

@@ -4,6 +4,7 @@ import math
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,6 @@ def _read_case(
     *,
     statement: str,
     source: str,
-    bound: str,
     compute: str,
     expected_seconds: Sequence[float] = (2.0, 3.0),
     **options: Any,
@@ -88,7 +88,7 @@ def _read_case(
         source=source,
         kind="computed",
         statement=statement,
-        check=WorstCase(getattr(methods, bound), getattr(methods, compute), **options),
+        check=WorstCase(partial(methods.bound, name), getattr(methods, compute), **options),
         schedule="of its theorem, for each N",
         expected_seconds=tuple(expected_seconds),  # type: ignore[arg-type]
     )

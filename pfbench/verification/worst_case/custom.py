@@ -45,9 +45,6 @@ MOST_COMPONENTS = 4
 ROUNDING = 1e-12
 """Modulus below which a coefficient counts as 0."""
 
-_NEGLIGIBLE = 1e-7
-"""Relative length below which directions of the worst function are left out."""
-
 
 @dataclass(frozen=True)
 class FunctionClass:
@@ -199,18 +196,18 @@ class WorstCaseProgram:
         self._vectors: list[Vector] = [None]
         self._vertices: list[tuple[Vector, Vector]] = []
         self._start = worst.add_start(self._set)
-        n, L = function_class.n, function_class.L
-        self._prox_of = self._set
-        if has_penalty:
-            self._functions, self._f, self._prox_of = worst.add_composite_stationary_at_start(
-                n, L, self._start
-            )
-        elif any(recording.measured) and not constrained:
-            self._functions, self._f = worst.add_components_equal_at_start(n, L, self._start)
-        else:
-            convex = function_class.convex
-            self._functions = [worst.add_smooth_function(L, convex=convex) for _ in range(n)]
-            self._f = self._functions[0] if n == 1 else mean(self._functions)
+        self._functions = [
+            worst.add_smooth_function(function_class.L, convex=function_class.convex)
+            for _ in range(function_class.n)
+        ]
+        self._f = mean(self._functions)
+        self._prox_of = worst.add_penalty(self._start) if has_penalty else self._set
+        if has_penalty or (any(recording.measured) and not constrained):
+            # Methods that query only differences of components, full gradients and proximal maps
+            # are not restricted by this: linear functions can be moved between f_i and h.
+            common = worst.add_start() if has_penalty else worst.add_vector()
+            for f_i in self._functions:
+                f_i.add_point((self._start, common, worst.zero))
         self._visited: list[tuple[Vector, Expression]] = []
         points, near = [self._start], list[tuple[Vector, Vector, float]]()
         for answer in recording.answers:
@@ -312,37 +309,26 @@ class WorstCaseProgram:
             for f in self._functions
         ]
         vertices = [(v.eval(), g.eval()) for v, g in self._vertices]
-        start = self._start.eval()
-        turn = _span_basis([x for node in nodes for x, g, _ in node for x in (x, g)], vertices)
-        function_class = self._function_class
+        function_class, start = self._function_class, self._start.eval().tolist()
         content = {
             "L": function_class.L,
             "D": function_class.D,
             "convex": function_class.convex,
             "least": float(self._min_points.eval()),
-            "start": (np.zeros(len(turn)) + turn @ start).tolist(),
+            "start": start,
             "components": [
                 [
-                    [(turn @ x).tolist() for x, _, _ in node],
-                    [(turn @ g).tolist() for _, g, _ in node],
+                    [x.tolist() for x, _, _ in node],
+                    [g.tolist() for _, g, _ in node],
                     [float(v) for _, _, v in node],
                 ]
                 for node in nodes
             ],
-            "vertices": [(turn @ v).tolist() for v, _ in vertices],
-            "directions": [(turn @ g).tolist() for _, g in vertices],
+            "vertices": [v.tolist() for v, _ in vertices] + ([start] if vertices else []),
+            "directions": [g.tolist() for _, g in vertices],
         }
-        if vertices:
-            content["vertices"].append(content["start"])
-        return WorstFunction.from_content(content)
+        return WorstFunction(content=content)
 
 
 def _combine(run: list[Any], over: str) -> list[Any]:
     return run[-1:] if over == "last" else run[:-1]
-
-
-def _span_basis(vectors: list[Floats], vertices: list[tuple[Floats, Floats]]) -> Floats:
-    """Return an orthonormal basis of the span of all given vectors, as r rows, shape (r, d)."""
-    full_list = np.array([*vectors, *(item for pair in vertices for item in pair)])
-    _, sizes, rows = np.linalg.svd(full_list)
-    return np.asarray(rows[: max(1, int(np.sum(sizes > _NEGLIGIBLE * sizes[0])))])

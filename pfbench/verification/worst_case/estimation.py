@@ -72,7 +72,7 @@ class PerformanceEstimation:
         self._functions: Any = PEPit.functions
         self._steps: Any = PEPit.primitive_steps
         self._make_vector: Any = PEPit.Point
-        self._zero: Any = PEPit.Expression(is_leaf=False, decomposition_dict={})
+        self.zero: Any = PEPit.Expression(is_leaf=False, decomposition_dict={})
         self._problem: Any = PEPit.PEP()
         self._penalties: list[tuple[Function, Vector]] = []
 
@@ -83,33 +83,11 @@ class PerformanceEstimation:
         kind = self._functions.SmoothConvexFunction if convex else self._functions.SmoothFunction
         return self._problem.declare_function(kind, L=L)
 
-    def add_components_equal_at_start(
-        self, n: int, L: float, start: Vector, gradient: Vector | None = None
-    ) -> tuple[list[Function], Function]:
-        """Add n smooth functions with equal gradients and values at the start.
-
-        Return the list of functions, and their mean. The equality is no restriction for methods
-        that query only differences of component gradients and the full gradient. Adding linear
-        functions of mean 0 to the components changes none of these answers.
-        """
-        components = [self.add_smooth_function(L) for _ in range(n)]
-        common = self.add_vector() if gradient is None else gradient
-        for f_i in components:
-            f_i.add_point((start, common, self._zero))
-        return components, mean(components)
-
-    def add_composite_stationary_at_start(
-        self, n: int, L: float, start: Vector
-    ) -> tuple[list[Function], Function, Function]:
-        """Add components that are stationary at the start, and a convex h with h(start) = 0.
-
-        Return the components, their mean and h. Stationarity is no restriction for proximal
-        gradient steps: moving a linear function from the components to h changes no step.
-        """
-        components, f = self.add_components_equal_at_start(n, L, start, self.add_start())
+    def add_penalty(self, start: Vector) -> Function:
+        """Add a convex function h with h(start) = 0, and return it."""
         h = self._problem.declare_function(self._functions.ConvexFunction)
         self._penalties.append((h, start))
-        return components, f, h
+        return h
 
     def add_set_indicator(self, D: float = math.inf) -> Function:
         """Add a closed convex set of diameter D, and return its indicator function."""
@@ -127,7 +105,7 @@ class PerformanceEstimation:
 
     def _restrict(self, x: Vector, indicator: Function | None) -> Vector:
         if indicator is not None:
-            indicator.add_point((x, self.add_start(), self._zero))  # 0 is normal everywhere
+            indicator.add_point((x, self.add_start(), self.zero))  # 0 is normal everywhere
         return x
 
     def lo(self, g: Vector, indicator: Function) -> Vector:

@@ -7,11 +7,11 @@ weaker than on the whole set. The computed value is then an upper bound of the w
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -272,98 +272,7 @@ class SAGAOfRelevantDraws(SAGA):
         return super().start(ask, relevant)
 
 
-# --- bounds, L = 1 --------------------------------------------------------------------------------
-
-
-def min_gap_bound(N: int) -> float:
-    """Return the bound of Lacoste-Julien 2016 on the smallest Frank-Wolfe gap of N iterates.
-
-    It is sqrt(2 h0 C/N), (15) of the paper, or (6) if 2 h0 = C.
-    """
-    return math.sqrt(2.0 * DELTA / N)
-
-
-def open_loop_bound(N: int) -> float:
-    """Return the bound of theorem 1 of Jaggi 2013 on f(x_N) - min f after N steps.
-
-    It is 2 C/(N+2).
-    """
-    return 2.0 / (N + 2.0)
-
-
-def exact_mean_gap_bound(N: int) -> float:
-    """Return a bound on the mean Frank-Wolfe gap of N steps of NFWU with exact gradients.
-
-    It is 1.5 epsilon D, a sharp form of theorem 3.1 of shen2019, without the term of the gradient
-    error.
-    """
-    return 1.5 * theorem_accuracy(N)
-
-
-def inexact_mean_gap_bound(N: int) -> float:
-    """Return a bound on the mean Frank-Wolfe gap of N steps of NFWU with inexact gradients.
-
-    It is 2 epsilon D, in a sharp form of theorem 3.1 of shen2019.
-    """
-    return 2.0 * theorem_accuracy(N)
-
-
-def min_gradient_mapping_bound(N: int) -> float:
-    """Return a bound on the smallest squared gradient mapping of N proximal gradient steps.
-
-    It is 2 L h0/N, from Ghadimi, Lan, Zhang 2016.
-    """
-    return 2.0 * DELTA / N
-
-
-def sliding_bound(N: int) -> float:
-    """Return the bound of theorem 1 of qu2018 on the mean squared gradient mapping, option I.
-
-    It is (16 L Delta + 28 L)/(3N).
-    """
-    return (16.0 * DELTA_SLIDING + 28.0) / (3.0 * N)
-
-
-def spiderboost_bound(N: int) -> float:
-    """Return the bound of theorem 1 of wang2019 on the mean of E|grad f|^2 over N steps.
-
-    It is 4 L Delta/N.
-    """
-    return 4.0 * DELTA / N
-
-
-def prox_spiderboost_bound(N: int) -> float:
-    """Return the bound of theorem 2 of wang2019 on the mean squared gradient mapping.
-
-    It is 20 L Delta/N for N steps.
-    """
-    return 20.0 * DELTA / N
-
-
-def saga_bound(N: int) -> float:
-    """Return a published bound on the mean of E|grad f|^2 over N steps of SAGA, for n = 2.
-
-    It is 3 L n^(2/3) h0/N. The source is Reddi, Sra, Poczos, Smola, CDC 2016. The bound does not
-    hold for all N. If all f_i are equal, SAGA is gradient descent, which violates the bound from N
-    = 8 on if n = 1. If n = 2, it violates the bound from N = 28 on.
-    """
-    return float(3.0 * 2.0 ** (2 / 3) * DELTA / N)
-
-
-def svrg_error_bound(N: int) -> float:
-    """Return the bound of shen2019, section 3.1, on the squared error of an SVRG estimate.
-
-    It is L^2 (N eta)^2/S.
-    """
-    return (N * ETA) ** 2 / 2.0
-
-
-def spider_error_bound(N: int) -> float:
-    """Return the bound of shen2019, section 3.2, on the squared error of a SPIDER estimate.
-
-    It is L^2 N eta^2/S.
-    """
-    return N * ETA**2
+# --- bounds ---------------------------------------------------------------------------------------
 
 
 def mean_squared_table_age(N: int, n: int = 2, S: int = 1) -> float:
@@ -376,10 +285,27 @@ def mean_squared_table_age(N: int, n: int = 2, S: int = 1) -> float:
     return sum(ages) + retained ** (N - 1) * N**2
 
 
-def saga_error_bound(N: int) -> float:
-    """Return a bound on the squared error of a SAGA estimate N steps after the table is filled.
+_BOUNDS: Mapping[str, Callable[[int], float]] = MappingProxyType(
+    {
+        "frank-wolfe-gap": lambda N: math.sqrt(2.0 * DELTA / N),
+        "frank-wolfe-open-loop": lambda N: 2.0 / (N + 2.0),
+        "nfwu-exact": lambda N: 1.5 * theorem_accuracy(N),
+        "nfwu-inexact": lambda N: 2.0 * theorem_accuracy(N),
+        "gradient-descent": lambda N: 2.0 * DELTA / N,
+        "prox-gd": lambda N: 2.0 * DELTA / N,
+        "ncgs": lambda N: (16.0 * DELTA_SLIDING + 28.0) / (3.0 * N),
+        "spiderboost": lambda N: 4.0 * DELTA / N,
+        "prox-spiderboost": lambda N: 20.0 * DELTA / N,
+        # If all f_i are equal, SAGA is gradient descent. It violates the bound from N = 28 on, and
+        # from N = 8 on if n = 1.
+        "saga": lambda N: 3.0 * 2.0 ** (2 / 3) * DELTA / N,
+        "svrg-error": lambda N: (N * ETA) ** 2 / 2.0,
+        "spider-error": lambda N: N * ETA**2,
+        "saga-error": lambda N: ETA**2 * mean_squared_table_age(N),
+    }
+)
 
-    It is L^2 eta^2 E a^2/S, where a is the age of an entry. It holds since a variance is at most a
-    mean square.
-    """
-    return ETA**2 * mean_squared_table_age(N)
+
+def bound(case: str, N: int) -> float:
+    """Return the published bound of a case in ``cases.toml`` for N steps and L = 1."""
+    return _BOUNDS[case](N)

@@ -5,7 +5,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,14 +32,19 @@ from pfbench.verification.worst_case.custom import (
     compute_worst_case,
 )
 from pfbench.verification.worst_case.estimation import TOLERANCE
-from pfbench.verification.worst_case.recording import MOST_BRANCHES, ProblemTooLarge, record_method
+from pfbench.verification.worst_case.recording import (
+    MOST_BRANCHES,
+    ProblemTooLarge,
+    RecordingOptions,
+    record_method,
+)
 from pfbench.verification.worst_case.worst_function import WorstFunction
 
-QUICK, FULL = 4, 8
-"""Maximum number of steps of a quick and a full check, unless the method fixes it."""
+MAX_STEPS = 4
+"""Maximum number of steps, unless the method fixes it."""
 
-QUICK_UNKNOWNS = 16
-"""Maximum number of gradients and vertices beyond one step, with quick effort."""
+MAX_UNKNOWNS = 16
+"""Maximum number of gradients and vertices beyond one step."""
 
 _OVER: Mapping[str, str] = {"least": "least", "mean": "mean", "output": "mean", "last": "last"}
 _CLASS = ("n", "L", "D", "delta", "convex")
@@ -97,9 +101,7 @@ def _as_json_value(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str | None) else str(value)
 
 
-def iterate_user_worst_cases(
-    reference: str, function_class: str = "", *, full: bool = False
-) -> Iterator[WorstCaseCheck]:
+def iterate_user_worst_cases(reference: str, function_class: str = "") -> Iterator[WorstCaseCheck]:
     """Yield the computed worst cases of a user's method or claim for N = 1, 2, ... steps.
 
     Parameters
@@ -108,8 +110,6 @@ def iterate_user_worst_cases(
         FILE.py:NAME or MODULE:NAME of a claim, or of an algorithm with its parameters.
     function_class
         Changes of the default class, measure and statistic, e.g. ``n=4,delta=2,measure=fw_gap``.
-    full
-        Whether up to `FULL` steps are computed.
 
     Raises
     ------
@@ -122,31 +122,31 @@ def iterate_user_worst_cases(
     parameters = dict(Selector.parse(text).parameters)
     check_parameter_names("--function-class", parameters, (*_CLASS, "measure", "over"))
     if isinstance(data, Claim):
-        yield from iterate_claim_worst_cases(load_claims(selector.name).claims[0], parameters, full)
+        yield from iterate_claim_worst_cases(load_claims(selector.name).claims[0], parameters)
     else:
-        yield from _iterate_method_worst_cases(data, selector, parameters, full)
+        yield from _iterate_method_worst_cases(data, selector, parameters)
 
 
 def _iterate_method_worst_cases(
-    obj: Any, selector: Selector, parameters: dict[str, Any], full: bool
+    obj: Any, selector: Selector, parameters: dict[str, Any]
 ) -> Iterator[WorstCaseCheck]:
     """Yield a method class's worst cases for N = 1, 2, ... steps, or one for a method object."""
     numbers: Any = [None]
     if isinstance(obj, type) and "iterations" not in selector.parameters:
         existing = inspect.signature(obj).parameters
-        numbers = range(1, (FULL if full else QUICK) + 1) if "iterations" in existing else [None]
+        numbers = range(1, MAX_STEPS + 1) if "iterations" in existing else [None]
     for N in numbers:
         extra = {} if N is None else {"iterations": N}
         method = instantiate(replace(selector, parameters={**selector.parameters, **extra}))
         if not hasattr(method, "run") or not hasattr(method, "requires"):
             raise InputError(f"{selector.name} must be an algorithm or a claim, but is neither.")
-        if N is not None and N > 1 and _is_too_large(method, parameters, N, full):
+        if N is not None and N > 1 and _is_too_large(method, parameters, N):
             return
         yield _check_case(method, parameters, {**selector.parameters, **extra}, None)
 
 
 def iterate_claim_worst_cases(
-    claim: Claim, overrides: Mapping[str, Any] = MappingProxyType({}), full: bool = False
+    claim: Claim, overrides: Mapping[str, Any]
 ) -> Iterator[WorstCaseCheck]:
     """Yield the worst cases of a claim's method for N = 1, 2, ... steps, with the claim's bound.
 
@@ -170,7 +170,7 @@ def iterate_claim_worst_cases(
     ((_, setting),), ((_, upper),) = check.settings.items(), check.bounds_by_label.items()
     own = claim_method(claim)
     report = {"measure": check.quantity, "over": _OVER[check.statistic]} | dict(overrides)
-    for N in range(1 + check.first, (FULL if full else QUICK) + 1):
+    for N in range(1 + check.first, MAX_STEPS + 1):
         constants = _constants(_function_class(report, own))
         with blame_user_code(f"the claim {claim.name}"):
             parameters = _claim_parameters_at_horizon(setting, constants, N)
@@ -182,18 +182,19 @@ def iterate_claim_worst_cases(
                 f"the bound of the claim {claim.name} is {bound:g} on the function class: give the "
                 "constants that the bound needs in --function-class."
             )
-        if N > 1 and _is_too_large(method, report, N, full):
+        if N > 1 and _is_too_large(method, report, N):
             return
         yield _check_case(method, report, parameters, bound)
 
 
-def _is_too_large(method: Algorithm, parameters: Mapping[str, Any], N: int, full: bool) -> bool:
-    """Return whether the worst case of N steps has too many unknowns for the level of effort."""
+def _is_too_large(method: Algorithm, parameters: Mapping[str, Any], N: int) -> bool:
+    """Return whether the worst case of N steps has too many unknowns."""
+    options = RecordingOptions(max_answers=MAX_UNKNOWNS)
     try:
-        recording = record_method(method, _function_class(parameters, method).n, N)
+        record_method(method, _function_class(parameters, method).n, N, options)
     except ProblemTooLarge:
         return True
-    return not full and len(recording.answers) > QUICK_UNKNOWNS
+    return False
 
 
 def _claim_parameters_at_horizon(
@@ -262,7 +263,7 @@ def measure_on_worst_function(
         if worst.measure == "suboptimality":
             return problem.value(x) - problem.minimum_value
         if worst.measure == "fw_gap":
-            return float(g @ x) - problem.set.minimum(g)[0]
+            return float(g @ x - problem.set.minimum(g)[0])
         return float(g @ g)
 
     total = 0.0

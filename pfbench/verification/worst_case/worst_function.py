@@ -12,9 +12,8 @@ convex minimization: a constructive approach, Math. Program. 184, 2020.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -30,35 +29,29 @@ _TIE = 1e-5
 """Relative difference up to which the products <g, v> of two vertices count as equal."""
 
 
-@dataclass(frozen=True)
-class InterpolationNodes:
-    """Points at which the values and gradients of a smooth function are given.
+class SmoothInterpolant:
+    """L-smooth function, convex or not, that has given values and gradients at some points.
 
-    Attributes
+    For a nonconvex f, the convex and 2L-smooth function f + L|x|^2/2 is interpolated.
+
+    Parameters
     ----------
     points, gradients
         Shape (m, d).
     values
         Shape (m,).
+    L, convex
+        The smoothness, and whether the function is convex.
     """
 
-    points: Floats
-    gradients: Floats
-    values: Floats
-
-
-class SmoothInterpolant:
-    """L-smooth function, convex or not, that has given values and gradients at some points.
-
-    For a nonconvex f, the convex and 2L-smooth function f + L|x|^2/2 is interpolated.
-    """
-
-    def __init__(self, nodes: InterpolationNodes, L: float, *, convex: bool) -> None:
+    def __init__(
+        self, points: Floats, gradients: Floats, values: Floats, *, L: float, convex: bool
+    ) -> None:
         self._shift = 0.0 if convex else L
         self._L = L + self._shift
-        gradients = nodes.gradients + self._shift * nodes.points
-        values = nodes.values + self._shift * np.sum(nodes.points**2, axis=1) / 2
-        self._centres = nodes.points - gradients / self._L
+        gradients = gradients + self._shift * points
+        values = values + self._shift * np.sum(points**2, axis=1) / 2
+        self._centres = points - gradients / self._L
         self._offsets = values - np.sum(gradients**2, axis=1) / (2 * self._L)
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
@@ -110,50 +103,38 @@ class WorstFunction(FiniteSum):
         File written by `pfbench worst-case FILE.py:NAME --json`.
     steps
         Number of steps of the worst case in the file.
+    content
+        Points, values, gradients and constants that define the function, in place of the file.
     """
 
     name = "worst-function"
     source = "Taylor, Hendrickx, Glineur 2017"
+    n: int
+    set: Any
 
-    def __init__(self, file: str, steps: int = 1) -> None:
-        self._fill(_read_worst_function(file, steps))
-
-    @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Return the worst-case function that the JSON object `content` defines."""
-        function = cls.__new__(cls)
-        function._fill(content)
-        return function
-
-    def _fill(self, content: Mapping[str, Any]) -> None:
-        self._content, L = content, float(content["L"])
-        nodes = [
-            InterpolationNodes(*map(np.array, component)) for component in content["components"]
-        ]
+    def __init__(
+        self, file: str = "", steps: int = 1, *, content: Mapping[str, Any] | None = None
+    ) -> None:
+        self.content = content = content or _read_worst_function(file, steps)
+        L, convex = float(content["L"]), bool(content["convex"])
         self._functions = [
-            SmoothInterpolant(nodes, L, convex=bool(content["convex"])) for nodes in nodes
+            SmoothInterpolant(*map(np.array, component), L=L, convex=convex)
+            for component in content["components"]
         ]
         self._start = np.array(content["start"], dtype=np.float64)
-        d, convex = len(self._start), bool(content["convex"])
+        self.n, d = len(self._functions), len(self._start)
         self.minimum_value = float(content["least"])
-        space: Any = WholeSpace(d)
+        self.set = WholeSpace(d)
         if content["vertices"]:
             lo = TieBreakingHullOracle(
                 np.array(content["vertices"]), np.array(content["directions"])
             )
-            space = FunctionSet(lo, self._start, diameter=float(content["D"]))
+            self.set = FunctionSet(lo, self._start, diameter=float(content["D"]))
         vars(self).update(
-            n=len(nodes),
-            set=space,
             properties=frozenset({"convex"} if convex else ()),
             best_known=(self.minimum_value, "of its class") if convex else None,
             digest=content_digest(json.dumps(content)),
         )
-
-    @property
-    def content(self) -> Mapping[str, Any]:
-        """Points, values, gradients and constants that define the function, as a JSON object."""
-        return self._content
 
     def start(self) -> Floats:
         """Return a copy of the start point."""
@@ -174,7 +155,7 @@ class WorstFunction(FiniteSum):
     def constants(self, start: Any) -> Constants:
         """Return the constants of the function class over which the worst case was computed."""
         subject = "of its class, up to the solver's error"
-        L = float(self._content["L"]) * (1.0 + TOLERANCE)
+        L = float(self.content["L"]) * (1.0 + TOLERANCE)
         smoothness = dict.fromkeys(("L_f", "L_ms", "L_max"), (L, subject))
         n, D = (self.n, "number of components"), (self.set.diameter, subject)
         return Constants.from_derivations(n=n, D=D, **smoothness)
