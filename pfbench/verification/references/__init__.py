@@ -33,19 +33,17 @@ from typing import Any
 from pfbench.verification.references import (
     accelerated,
     frank_wolfe,
-    norms,
+    linear_minimisation,
     proximal,
     sliding,
-    stochastic_frank_wolfe,
 )
 
 REFERENCES: Mapping[str, Any] = MappingProxyType(
     {
         **frank_wolfe.REFERENCES,
-        **stochastic_frank_wolfe.REFERENCES,
+        **linear_minimisation.REFERENCES,
         **proximal.REFERENCES,
         **accelerated.REFERENCES,
-        **norms.REFERENCES,
         **sliding.REFERENCES,
     }
 )

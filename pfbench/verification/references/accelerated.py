@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -85,11 +84,9 @@ def natasha15(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
         yield State(x, point, g, centre)
 
 
-REFERENCES = MappingProxyType(
-    {
-        **dict.fromkeys(("asvrg", "prox-asvrg"), asvrg),
-        **dict.fromkeys(("katyusha-ns", "prox-katyusha-ns"), katyusha_ns),
-        **dict.fromkeys(("rsag", "prox-rsag"), rsag),
-        "natasha15": natasha15,
-    }
-)
+REFERENCES = {
+    **dict.fromkeys(("asvrg", "prox-asvrg"), asvrg),
+    **dict.fromkeys(("katyusha-ns", "prox-katyusha-ns"), katyusha_ns),
+    **dict.fromkeys(("rsag", "prox-rsag"), rsag),
+    "natasha15": natasha15,
+}

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from functools import partial
 from itertools import count
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -229,15 +228,13 @@ def bpfw(ask: Any, S: _VertexCombination, x: Any, g: Any, s: Any, phi: float) ->
     return phi
 
 
-REFERENCES = MappingProxyType(
-    {
-        "frank-wolfe": frank_wolfe,
-        "local-lmo": local_lmo,
-        "heavy-ball-fw": partial(gradient_sums, is_optimistic=False),
-        "optimistic-fw": partial(gradient_sums, is_optimistic=True),
-        **{
-            name: partial(polytope_steps, move=move)
-            for name, move in (("afw", afw), ("pfw", pfw), ("bpfw", bpfw))
-        },
-    }
-)
+REFERENCES = {
+    "frank-wolfe": frank_wolfe,
+    "local-lmo": local_lmo,
+    "heavy-ball-fw": partial(gradient_sums, is_optimistic=False),
+    "optimistic-fw": partial(gradient_sums, is_optimistic=True),
+    **{
+        name: partial(polytope_steps, move=move)
+        for name, move in (("afw", afw), ("pfw", pfw), ("bpfw", bpfw))
+    },
+}

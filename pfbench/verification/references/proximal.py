@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -117,15 +116,11 @@ _ALONG = {
     "lsvrg": estimates.lsvrg,
     "mars": estimates.mars,
 }
-REFERENCES = MappingProxyType(
-    {
-        **{
-            name: partial(proximal_steps, estimator=estimator) for name, estimator in _ALONG.items()
-        },
-        "zerosarah": zerosarah,
-        "storm": storm,
-        "sarah": sarah,
-        "spider": spider,
-        "prox-spiderboost-m": prox_spiderboost_m,
-    }
-)
+REFERENCES = {
+    **{name: partial(proximal_steps, estimator=estimator) for name, estimator in _ALONG.items()},
+    "zerosarah": zerosarah,
+    "storm": storm,
+    "sarah": sarah,
+    "spider": spider,
+    "prox-spiderboost-m": prox_spiderboost_m,
+}

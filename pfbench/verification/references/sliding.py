@@ -4,7 +4,6 @@ The sources are Qu, Li and Xu 2018 (qu2018), Li et al. 2019 (li2019), and Lan an
 """
 
 from collections.abc import Iterator
-from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.state import State
@@ -102,14 +101,12 @@ def cgs_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
         yield State(y, z, g)
 
 
-REFERENCES = MappingProxyType(
-    {
-        "ncgs": ncgs,
-        "ncgs-stochastic": ncgs_stochastic,
-        "ncgs-vr": ncgs_vr,
-        "ncgs-spider": ncgs_spider,
-        "cgs": cgs,
-        "storc": cgs,
-        "cgs-convex": cgs_convex,
-    }
-)
+REFERENCES = {
+    "ncgs": ncgs,
+    "ncgs-stochastic": ncgs_stochastic,
+    "ncgs-vr": ncgs_vr,
+    "ncgs-spider": ncgs_spider,
+    "cgs": cgs,
+    "storc": cgs,
+    "cgs-convex": cgs_convex,
+}
