@@ -7,6 +7,7 @@ into queries, and the order of queries, do not matter.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -87,6 +88,8 @@ class QueryWindow:
             query = queries[self._next]
             left = _WHOLE if query.indices is None else query.indices
             points = len(query.points) if query.kind in COMPONENT_KINDS else 1
+            if query.kind == "hessian":
+                points = 0  # its products are matched, with its point
             self.pending += [PendingPart(query, index, left) for index in range(points)]
             self._next += 1
 
@@ -209,27 +212,16 @@ class QueryWindow:
 
         If one is missing, nothing is marked.
         """
-        if count_components(parts) < len(expected):
+        missing = Counter(expected.tolist())
+        same = (part for part in parts if Counter(part.left.tolist()) == missing)
+        parts = [*islice(same, 1)] or parts  # a query of just these components is preferred
+        if missing - Counter(concatenate_components(parts).tolist()):
             return False
-        ordered = np.sort(expected)
-        parts = [
-            part
-            for part in parts
-            if len(part.left) == len(ordered) and np.array_equal(np.sort(part.left), ordered)
-        ][:1] or parts
-        missing, rests = Counter(ordered.tolist()), list[Integers]()
         for part in parts:
-            rest = []
-            for i in part.left.tolist():
-                if missing[i] > 0:
-                    missing[i] -= 1
-                else:
-                    rest.append(i)
-            rests.append(np.array(rest, dtype=np.int64))
-        if any(missing.values()):
-            return False
-        for part, left in zip(parts, rests, strict=True):
-            part.left = left
+            left = Counter(part.left.tolist())
+            used = left & missing
+            missing -= used
+            part.left = np.array([*(left - used).elements()], dtype=np.int64)
         self.pending = [part for part in self.pending if len(part.left)]
         return True
 

@@ -436,16 +436,8 @@ class ReplayHessianAtPoint:
     """Component Hessians at one point, whose products must match recorded queries."""
 
     def __init__(self, replay: ReplayOracles, s: Floats) -> None:
-        self._replay, self._base, self._is_matched = replay, s, False
+        self._replay, self._base = replay, s
         self._hessian = replay.backend.hessian(replay.for_backend(s))
-        self._try_match()
-
-    def _try_match(self) -> bool:
-        target = RecordedQuery("hessian", (self._base,))
-        self._is_matched = (
-            self._is_matched or self._replay.window.consume_first_equal(target) is not None
-        )
-        return self._is_matched
 
     def product(self, x: Floats, y: Floats) -> Any:
         """Return the product of the Hessian of f with x - y."""
@@ -459,7 +451,6 @@ class ReplayHessianAtPoint:
             or window.are_points_equal(x, y)
         ):
             self._raise_mismatch("multiplies the mean Hessian", x, y)
-        self._require_match()
         return replay.query_problem(self._hessian.product, x, y)
 
     def batch(self, sample: Integers, x: Floats, y: Floats) -> Any:
@@ -471,13 +462,7 @@ class ReplayHessianAtPoint:
         if not replay.match_sample(sample, self._base, parts):
             batch = _format_indices(sample)
             self._raise_mismatch(f"multiplies the Hessians of the same batch of {batch}", x, y)
-        self._require_match()
         return replay.query_problem(self._hessian.batch, sample, x, y)
-
-    def _require_match(self) -> None:
-        if not self._try_match():
-            location = self._replay.describe_point(self._base)
-            self._replay.raise_mismatch(f"queries all component Hessians at {location}")
 
     def _raise_mismatch(self, action: str, x: Floats, y: Floats) -> Never:
         base, a, b = map(self._replay.describe_point, (self._base, x, y))

@@ -14,20 +14,13 @@ from pfbench.base.state import State
 from pfbench.points import FactoredMatrix, Pattern, RankOne, SparseOperator
 from pfbench.runs.loop.steps import ObservedBackend, steps
 from pfbench.verification.instruments.oracle_tally import CALL_COSTS, sample_of_call
+from pfbench.verification.subject import ClaimBroken, MethodFailed
 
 MAX_QUERIES = 200_000
 """Maximum number of minimisations and values in one step; a longer step counts as endless."""
 
 COMPONENT_KINDS = frozenset({"batch", "difference", "table.difference", "table.replace"})
 """Kinds of queries of component gradients."""
-
-
-class UncountedError(Exception):
-    """Exception raised if a method evaluates the problem without its counting oracles."""
-
-
-class EndlessStepError(Exception):
-    """Exception raised if a step of a method makes so many queries that it seems endless."""
 
 
 @dataclass(slots=True, eq=False)
@@ -128,7 +121,7 @@ class Transcript:
         """Append an oracle query to the record."""
         self._inner += verb in ("lo", "value")
         if self._inner > MAX_QUERIES:
-            raise EndlessStepError(f"a step of the method did not end in {MAX_QUERIES} queries")
+            raise MethodFailed(f"a step of the method did not end in {MAX_QUERIES} queries")
         sample = sample_of_call(verb, arguments)
         base, indices, direction, length = None, None, None, 0.0
         if verb.startswith("hessian."):
@@ -229,9 +222,9 @@ def record_run(
 
 
 def _check_counts(counted: list[int], recorded: list[int]) -> None:
-    """Raise `UncountedError` if the counted and the recorded calls of an oracle kind differ."""
+    """Raise `ClaimBroken` if the counted and the recorded calls of an oracle kind differ."""
     for kind, number, true in zip(COUNTED, counted, recorded, strict=True):
         if number != true:
-            raise UncountedError(
+            raise ClaimBroken(
                 f"the method made {true} {kind.upper()} calls, but the ledger counts {number}"
             )

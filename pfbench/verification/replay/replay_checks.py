@@ -20,7 +20,7 @@ from pfbench.verification.replay.draws import ResolvedDraws
 from pfbench.verification.replay.follow import ReplayOutcome, compare_transcript_with_reference
 from pfbench.verification.replay.forms import UNUSED, format_parameters, list_method_forms
 from pfbench.verification.replay.outputs import decide_output_distribution
-from pfbench.verification.replay.recorded_run import EndlessStepError, Transcript, UncountedError
+from pfbench.verification.replay.recorded_run import Transcript
 from pfbench.verification.replay.replay_instances import (
     LONG_COUNT,
     ReplayCase,
@@ -314,9 +314,8 @@ class Comparison:
         location = f"{case}: iteration {len(transcript.states)}"
         if error is None:
             return transcript
-        if isinstance(error, (UncountedError, EndlessStepError)):
-            failure = ClaimBroken if isinstance(error, UncountedError) else MethodFailed
-            raise failure(f"{location}: {error} {how_to_repeat}") from error
+        if isinstance(error, ClaimBroken):
+            raise type(error)(f"{location}: {error} {how_to_repeat}") from error
         words = f"{location}: the run raised {format_error_with_notes(error)} {how_to_repeat}"
         refused = f"{_format_kind(case.parameters)} (refused)"
         is_refusal = isinstance(error, REFUSALS) and not transcript.states
