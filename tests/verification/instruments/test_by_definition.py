@@ -7,7 +7,6 @@ import pytest
 from verification.instruments.by_definition import assert_oracles_are_those_of
 
 from pfbench.algorithms.proximal import ProxSpiderBoost
-from pfbench.base.errors import InputError
 from pfbench.runs.loop.solve import solve
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.instruments.rotating import RotatingBowl
@@ -61,13 +60,6 @@ def test_oracles_are_those_of_the_components(problem, components, pairs):
     for x, y in pairs:
         lacks = () if problem in (PATH, VALLEY) else ("hessian",)
         assert_oracles_are_those_of(components, problem, x, y, lacks)
-
-
-@pytest.mark.parametrize("wrong", [{"n": 3}, {"g": 0.0}, {"gap": 1e-9}, {"sigma": -1.0}])
-def test_what_is_out_of_range_is_refused(wrong):
-    right = {"n": 2, "g": 0.1, "gap": 1.0}
-    with pytest.raises(InputError, match=rf"\b{next(iter(wrong))}\b"):
-        ConstantSlopeProblem(**right | wrong)
 
 
 def test_the_constants_of_the_path_bound_what_happens_on_the_segment():
