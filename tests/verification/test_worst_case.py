@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from helpers import refused
 
+from pfbench.algorithms.proximal import ProxGD
 from pfbench.estimators.epochs import SVRG
 from pfbench.verification.session import judge
 from pfbench.verification.worst_case import estimation, methods
 from pfbench.verification.worst_case.cases import WORST_CASES, select_cases
-from pfbench.verification.worst_case.estimation import check_installed
+from pfbench.verification.worst_case.custom import FunctionClass, compute_worst_case
 from pfbench.verification.worst_case.methods import EstimatedPath, mean_squared_table_age
 from pfbench.verification.worst_case.recording import RecordingOptions, record_method
 
@@ -124,9 +125,8 @@ def test_function_that_is_not_smooth_enough_is_caught(name):
 
 @pytest.mark.usefixtures("solver")
 def test_unbounded_problem_has_no_worst_case():
-    worst = estimation.PerformanceEstimation()
-    f, x = worst.add_smooth_function(1.0), worst.add_start()
-    assert math.isnan(worst.solve(f.gradient(x) ** 2))
+    free = FunctionClass(delta=math.inf)
+    assert math.isnan(compute_worst_case(ProxGD(iterations=1, step=1.0), free).value)
 
 
 # --- verdicts, without the solver ----------------------------------------------------------------
@@ -165,9 +165,8 @@ def test_missing_extra_is_named(monkeypatch):
     monkeypatch.setattr(
         estimation, "find_spec", lambda name: None if name == "clarabel" else SimpleNamespace()
     )
-    for attempt in (check_installed, estimation.PerformanceEstimation):
-        with refused("clarabel", 'pip install "pfbench[certify]"'):
-            attempt()
+    with refused("clarabel", 'pip install "pfbench[certify]"'):
+        compute_worst_case(ProxGD(iterations=1, step=1.0))
 
 
 def test_an_unknown_case_is_refused_and_each_has_its_name():

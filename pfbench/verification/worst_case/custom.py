@@ -19,8 +19,9 @@ from pfbench.base.protocols import Algorithm
 from pfbench.verification.instruments.enumerated_random import rounding_key
 from pfbench.verification.worst_case.estimation import (
     Expression,
-    PerformanceEstimation,
     Vector,
+    check_installed,
+    maximise_smallest,
     mean,
 )
 from pfbench.verification.worst_case.recording import (
@@ -189,25 +190,39 @@ class WorstCaseProgram:
         constrained: bool,
         has_penalty: bool = False,
     ) -> None:
+        check_installed()
+        import PEPit
+        from PEPit.functions import (
+            ConvexFunction,
+            ConvexIndicatorFunction,
+            SmoothConvexFunction,
+            SmoothFunction,
+        )
+        from PEPit.primitive_steps import proximal_step
+
         self._recording, self._function_class = recording, function_class
-        self._estimation = worst = PerformanceEstimation()
-        self._set = worst.add_set_indicator(function_class.D) if constrained else None
+        self._program = program = PEPit.PEP()
+        self._origin: Vector = PEPit.Point(is_leaf=False, decomposition_dict={})
+        self._zero: Expression = PEPit.Expression(is_leaf=False, decomposition_dict={})
+        self._set = None
+        if constrained:
+            self._set = program.declare_function(ConvexIndicatorFunction, D=function_class.D)
+        smooth = SmoothConvexFunction if function_class.convex else SmoothFunction
+        self._functions = [
+            program.declare_function(smooth, L=function_class.L) for _ in range(function_class.n)
+        ]
+        self._f = mean(self._functions)
+        penalty = program.declare_function(ConvexFunction) if has_penalty else None
         self._points: dict[bytes, Vector] = {}
         self._vectors: list[Vector] = [None]
         self._vertices: list[tuple[Vector, Vector]] = []
-        self._start = worst.add_start(self._set)
-        self._functions = [
-            worst.add_smooth_function(function_class.L, convex=function_class.convex)
-            for _ in range(function_class.n)
-        ]
-        self._f = mean(self._functions)
-        self._prox_of = worst.add_penalty(self._start) if has_penalty else self._set
+        self._start = self._restrict_to_set(self._origin)
         if has_penalty or (any(recording.measured) and not constrained):
             # Methods that query only differences of components, full gradients and proximal maps
             # are not restricted by this: linear functions can be moved between f_i and h.
-            common = worst.add_start() if has_penalty else worst.add_vector()
+            common = self._origin if has_penalty else PEPit.Point()
             for f_i in self._functions:
-                f_i.add_point((self._start, common, worst.zero))
+                f_i.add_point((self._start, common, self._zero))
         self._visited: list[tuple[Vector, Expression]] = []
         points, near = [self._start], list[tuple[Vector, Vector, float]]()
         for answer in recording.answers:
@@ -215,23 +230,35 @@ class WorstCaseProgram:
             if answer.kind == GRADIENT:
                 self._vectors.append(self._functions[answer.component].gradient(vector))
             elif answer.kind == FREE:
-                self._vectors.append(worst.add_vector())
-                worst.require(self._vectors[-1] ** 2 <= answer.length**2)
+                self._vectors.append(PEPit.Point())
+                program.add_constraint(self._vectors[-1] ** 2 <= answer.length**2)
             else:
-                y, height = self._start, 0.0
+                height = self._zero
                 if answer.kind == VERTEX:
                     y = self._lo(vector)
                 elif answer.kind == PROX:
-                    y, height = worst.prox(vector, self._prox_of, answer.length)
+                    inner = self._set if penalty is None else penalty
+                    y, slope, height = proximal_step(vector, inner, answer.length)
+                    if penalty is not None:
+                        # The start, where h is 0, needs no subgradient, and one that is free would
+                        # make the program unbounded.
+                        program.add_constraint(height + slope * (self._start - y) <= 0.0)
                 else:
-                    y = worst.add_vector(self._set)
+                    y = self._restrict_to_set(PEPit.Point())
                     near.append(((y - vector) / answer.length, y, answer.gap))
                 points.append(y)
                 if has_penalty or answer.kind == NEAR_PROX:
                     self._visited.append((y, height))
                 self._vectors.append(y - self._start)
         for slope, y, gap in near:
-            worst.require(*(slope * (y - u) <= gap for u in points if u is not y))
+            for u in points:
+                if u is not y:
+                    program.add_constraint(slope * (y - u) <= gap)
+
+    def _restrict_to_set(self, x: Vector) -> Vector:
+        if self._set is not None:
+            self._set.add_point((x, self._origin, self._zero))  # 0 is normal everywhere
+        return x
 
     def _vector(self, coefficients: Floats) -> Vector:
         """Return the combination of the start and the oracle answers with these coefficients.
@@ -246,17 +273,19 @@ class WorstCaseProgram:
             ]
             if coefficients[0] > ROUNDING:
                 parts.insert(0, self._start)
-            self._points[key] = sum(parts[1:], parts[0]) if parts else self._estimation.add_start()
+            self._points[key] = sum(parts, self._origin)
         return self._points[key]
 
     def _lo(self, g: Vector) -> Vector:
-        v = self._estimation.lo(g, self._set)
+        from PEPit.primitive_steps import linear_optimization_step
+
+        v = linear_optimization_step(g, self._set)[0]
         self._vertices.append((v, g))
         return v
 
     def solve(self, measure: str, statistic: str) -> float:
         """Return a measure's largest value over the function class; NaN if the solver fails."""
-        worst, f, function_class = self._estimation, self._f, self._function_class
+        program, f, function_class = self._program, self._f, self._function_class
         if any(self._recording.measured):
             return self._solve_mean_squares(statistic)
         runs = [(chance, [self._vector(x) for x in run]) for chance, run in self._recording.runs]
@@ -266,7 +295,7 @@ class WorstCaseProgram:
         if function_class.convex:
             best = (f if self._set is None else f + self._set).stationary_point()
             if bounded:
-                worst.require(start - f(best) <= function_class.delta)
+                program.add_constraint(start - f(best) <= function_class.delta)
             self._min_points = f(best)
         measures = [
             (chance, [self._measure(measure, x, best) for x in _combine(run, statistic)])
@@ -275,26 +304,28 @@ class WorstCaseProgram:
         if bounded and not function_class.convex:
             for x in {id(x): x for _, run in runs for x in run}.values():
                 slack = 0.0 if self._set else f.gradient(x) ** 2 / (2.0 * function_class.L)
-                worst.require(start - f(x) + slack <= function_class.delta)
+                program.add_constraint(start - f(x) + slack <= function_class.delta)
         if statistic == "least":
-            return worst.solve(*measures[0][1])
-        return worst.solve(sum((chance * mean(results) for chance, results in measures), 0.0))
+            return maximise_smallest(program, measures[0][1])
+        total = sum((chance * mean(results) for chance, results in measures), 0.0)
+        return maximise_smallest(program, [total])
 
     def _solve_mean_squares(self, statistic: str) -> float:
         """Return the worst case of the least, or of the mean, squared norm of recorded vectors.
 
         The statistic `statistic` selects the least or the mean.
         """
-        worst, delta = self._estimation, self._function_class.delta
+        program, delta = self._program, self._function_class.delta
         squares = [[self._vector(v) ** 2 for v in run] for run in self._recording.measured]
         if math.isfinite(delta):
             start = self._f(self._start)
             for y, height in self._visited:
-                worst.require(start - self._f(y) - height <= delta)
+                program.add_constraint(start - self._f(y) - height <= delta)
         if statistic == "least":
-            return worst.solve(*squares[0])
+            return maximise_smallest(program, squares[0])
         chances = [chance for chance, _ in self._recording.runs]
-        return worst.solve(sum(map(operator.mul, chances, map(mean, squares)), 0.0))
+        total = sum(map(operator.mul, chances, map(mean, squares)), 0.0)
+        return maximise_smallest(program, [total])
 
     def _measure(self, measure: str, x: Vector, best: Vector) -> Expression:
         if measure == "suboptimality":
