@@ -106,7 +106,7 @@ NONE = {
     "branch": (lambda s, a, x, r: x if (a.gradient(x) > 0).any() else -x, "computes greater of"),
     "entry": (lambda s, a, x, r: x - a.gradient(x)[0] * x, "computes an entry of"),
     "hidden": (_hidden, "branches on numbers"),
-    "value": (lambda s, a, x, r: x - a.value(x) * a.gradient(x), "queries function values"),
+    "value": (lambda s, a, x, r: x - a.value(x) * a.gradient(x), "queries value"),
     "origin": (lambda s, a, x, r: 0.9 * x - a.gradient(x), "depends on the origin"),
     "noise": (lambda s, a, x, r: x - r.normal() * a.gradient(x), "needs every sequence of draws"),
 }

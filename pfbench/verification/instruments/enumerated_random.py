@@ -10,7 +10,6 @@ Each draw is a sequence of choices among finitely many options. Any other draw (
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from operator import index
 from typing import Any, TypeVar
 
 import numpy as np
@@ -154,7 +153,9 @@ class EnumerableGenerator(np.random.Generator):
         chances = [_multinomial_chance(cell, pvals) for cell in cells]
         sample = [cells[self.choose(len(cells), chances)] for _ in range(_draw_count(size))]
         table = np.array(sample, dtype=np.int64)
-        return table[0] if size is None else table.reshape(*_shape(size), len(pvals))
+        return (
+            table[0] if size is None else table.reshape(*np.broadcast_to(0, size).shape, len(pvals))
+        )
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         """Return a `LazyUniform`, a uniform number that can only be compared."""
@@ -293,24 +294,12 @@ def _next_choices(selected: Sequence[tuple[int, int, Any]]) -> list[int] | None:
 
 
 def _draw_count(size: Any) -> int:
-    return math.prod(_shape(size))
+    """Return the number of draws that a NumPy argument `size` denotes; raise if it is invalid."""
+    return np.broadcast_to(0, () if size is None else size).size
 
 
-def _shape(size: Any) -> tuple[int, ...]:
-    """Return the shape that a NumPy argument `size` denotes.
-
-    Raise TypeError or ValueError if it is invalid.
-    """
-    if size is None:
-        return ()
-    shape = tuple(index(k) for k in size) if np.iterable(size) else (index(size),)
-    if min(shape, default=0) < 0:
-        raise ValueError(f"size={size} must not be negative")
-    return shape
-
-
-def _reshape(resamples: npt.NDArray[Any], size: Any) -> Any:
-    return resamples[0] if size is None else resamples.reshape(_shape(size))
+def _reshape(samples: npt.NDArray[Any], size: Any) -> Any:
+    return samples[0] if size is None else samples.reshape(size)
 
 
 def _compositions(n: int, k: int) -> Iterator[tuple[int, ...]]:

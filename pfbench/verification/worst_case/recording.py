@@ -172,13 +172,8 @@ class RecordingOptions:
     max_answers: int = 48
 
 
-_UNSUPPORTED = {
-    "local_lo": "local linear minimisations",
-    "value": "function values",
-    "hessian": "Hessians",
-    "component_smoothness": "the smoothness of components",
-}
-"""Oracles whose answers are no unknown vectors, in words."""
+_UNSUPPORTED = ("local_lo", "value", "hessian", "component_smoothness")
+"""Oracles whose answers are no unknown vectors."""
 
 
 class _SymbolicOracles(IndexSampling):
@@ -295,7 +290,7 @@ class _SymbolicOracles(IndexSampling):
 
         def refuse(*arguments: Any) -> Never:
             raise NonlinearMethodError(
-                f"the method queries {_UNSUPPORTED[name]}, which worst cases do not support"
+                f"the method queries {name}, which worst cases do not support"
             )
 
         return refuse

@@ -122,39 +122,47 @@ def iterate_user_worst_cases(reference: str, function_class: str = "") -> Iterat
     parameters = dict(Selector.parse(text).parameters)
     check_parameter_names("--function-class", parameters, (*_CLASS, "measure", "over"))
     if isinstance(data, Claim):
-        yield from iterate_claim_worst_cases(load_claims(selector.name).claims[0], parameters)
+        claim = load_claims(selector.name).claims[0]
+        check = _bound_of_claim(claim)
+        parameters = {"measure": check.quantity, "over": _OVER[check.statistic]} | parameters
+        cases = _iterate_claim_cases(claim, check, parameters)
     else:
-        yield from _iterate_method_worst_cases(data, selector, parameters)
+        cases = _iterate_method_cases(data, selector)
+    measure, over = parameters.get("measure"), parameters.get("over")
+    for number, (method, arguments, bound) in enumerate(cases):
+        inner, N = _function_class(parameters, method), arguments.get("iterations")
+        if number:
+            try:
+                record_method(method, inner.n, N, RecordingOptions(max_answers=MAX_UNKNOWNS))
+            except ProblemTooLarge:
+                return
+        worst = compute_worst_case(method, inner, measure=measure, over=over, steps=N)
+        run = math.nan
+        if worst.function is not None:
+            run = measure_on_worst_function(worst.function, method, worst)
+        yield WorstCaseCheck(worst, run, bound, arguments)
 
 
-def _iterate_method_worst_cases(
-    obj: Any, selector: Selector, parameters: dict[str, Any]
-) -> Iterator[WorstCaseCheck]:
-    """Yield a method class's worst cases for N = 1, 2, ... steps, or one for a method object."""
+Case = tuple[Algorithm, Mapping[str, Any], float | None]
+"""A method, its parameters, and the bound that a claim states if any."""
+
+
+def _iterate_method_cases(obj: Any, selector: Selector) -> Iterator[Case]:
+    """Yield a class of methods for N = 1, 2, ... steps, or a method that fixes N itself."""
     numbers: Any = [None]
     if isinstance(obj, type) and "iterations" not in selector.parameters:
         existing = inspect.signature(obj).parameters
         numbers = range(1, MAX_STEPS + 1) if "iterations" in existing else [None]
     for N in numbers:
-        extra = {} if N is None else {"iterations": N}
-        method = instantiate(replace(selector, parameters={**selector.parameters, **extra}))
+        arguments = {**selector.parameters, **({} if N is None else {"iterations": N})}
+        method = instantiate(replace(selector, parameters=arguments))
         if not hasattr(method, "run") or not hasattr(method, "requires"):
             raise InputError(f"{selector.name} must be an algorithm or a claim, but is neither.")
-        if N is not None and N > 1 and _is_too_large(method, parameters, N):
-            return
-        yield _check_case(method, parameters, {**selector.parameters, **extra}, None)
+        yield method, arguments, None
 
 
-def iterate_claim_worst_cases(
-    claim: Claim, overrides: Mapping[str, Any]
-) -> Iterator[WorstCaseCheck]:
-    """Yield the worst cases of a claim's method for N = 1, 2, ... steps, with the claim's bound.
-
-    Raises
-    ------
-    InputError
-        If its worst case cannot be computed.
-    """
+def _bound_of_claim(claim: Claim) -> Bound:
+    """Return the check of a claim; raise `InputError` if its worst case cannot be computed."""
     check = claim.check
     if (
         not isinstance(check, Bound)
@@ -167,13 +175,19 @@ def iterate_claim_worst_cases(
             f"the claim {claim.name} has no computed worst case: it must state one bound, without "
             f"constants=, of the {' or '.join(OVER)} value of one of {', '.join(MEASURES)}."
         )
-    ((_, setting),), ((_, upper),) = check.settings.items(), check.bounds_by_label.items()
+    return check
+
+
+def _iterate_claim_cases(
+    claim: Claim, check: Bound, overrides: Mapping[str, Any]
+) -> Iterator[Case]:
+    """Yield a claim's method for N = 1, 2, ... steps, with the bound that the claim states."""
+    ((_, upper),) = check.bounds_by_label.items()
     own = claim_method(claim)
-    report = {"measure": check.quantity, "over": _OVER[check.statistic]} | dict(overrides)
+    constants = _constants(_function_class(overrides, own))
     for N in range(1 + check.first, MAX_STEPS + 1):
-        constants = _constants(_function_class(report, own))
         with blame_user_code(f"the claim {claim.name}"):
-            parameters = _claim_parameters_at_horizon(setting, constants, N)
+            parameters = _claim_parameters_at_horizon(check.setting, constants, N)
             method = own(**parameters)
             late = (N - 1,) if check.statistic == "least" else ()
             bound = float(upper(constants, ParameterNamespace(**parameters), *late))
@@ -182,19 +196,7 @@ def iterate_claim_worst_cases(
                 f"the bound of the claim {claim.name} is {bound:g} on the function class: give the "
                 "constants that the bound needs in --function-class."
             )
-        if N > 1 and _is_too_large(method, report, N):
-            return
-        yield _check_case(method, report, parameters, bound)
-
-
-def _is_too_large(method: Algorithm, parameters: Mapping[str, Any], N: int) -> bool:
-    """Return whether the worst case of N steps has too many unknowns."""
-    options = RecordingOptions(max_answers=MAX_UNKNOWNS)
-    try:
-        record_method(method, _function_class(parameters, method).n, N, options)
-    except ProblemTooLarge:
-        return True
-    return False
+        yield method, parameters, bound
 
 
 def _claim_parameters_at_horizon(
@@ -231,21 +233,6 @@ def _constants(function_class: FunctionClass) -> Constants:
     numbers |= dict.fromkeys(("L_f", "L_ms", "L_max"), function_class.L)
     derived = {name: (number, "of the class") for name, number in numbers.items()}
     return Constants.from_derivations(**derived)
-
-
-def _check_case(
-    method: Algorithm,
-    overrides: Mapping[str, Any],
-    parameters: Mapping[str, Any],
-    bound: float | None,
-) -> WorstCaseCheck:
-    chosen = {name: overrides[name] for name in ("measure", "over") if name in overrides}
-    steps = parameters.get("iterations")
-    worst = compute_worst_case(method, _function_class(overrides, method), **chosen, steps=steps)
-    run = math.nan
-    if worst.function is not None:
-        run = measure_on_worst_function(worst.function, method, worst)
-    return WorstCaseCheck(worst, run, bound, parameters)
 
 
 def measure_on_worst_function(
