@@ -1,4 +1,4 @@
-"""Times of dense gradients by array libraries, next to pfbench's loops and memory bandwidth.
+"""Times of dense gradients by PyTorch, next to pfbench's loops and memory bandwidth.
 
     python -m benchmarks.arrays torch torch:cuda
 
@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 import pfbench as pf
-from pfbench.problems.array_losses import ArrayLibrary, load_array_library
+from pfbench.problems.torch_problem import open_device
 
 PROBLEMS = {
     "multitask-sigmoid": {"kinds": 10, "copies": 5, "rows": 4000, "columns": 300},
@@ -35,20 +35,20 @@ def seconds(work) -> float:
     return statistics.median(times)
 
 
-def reading(library: ArrayLibrary, entries: int) -> float:
-    """Return the time in which a library reads `entries` numbers."""
-    given = library.as_floats(np.ones(entries))
+def reading(device: str, entries: int) -> float:
+    """Return the time in which a device reads `entries` numbers."""
+    given = open_device(device)(np.ones(entries))
     # What is asked for on a device is only waited for where something comes back.
-    return seconds(lambda: float(library.xp.sum(given)))
+    return seconds(lambda: float(given.sum()))
 
 
 def main() -> None:
     """Print a table row for each problem and library."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("libraries", nargs="+", help="as in torch, torch:cuda, cupy")
-    names = parser.parse_args().libraries
+    parser.add_argument("devices", nargs="+", help="as in torch, torch:cuda")
+    names = parser.parse_args().devices
     rng = np.random.default_rng(0)
-    print("| problem | library | gradient ms | ours ms | share of the bandwidth |")
+    print("| problem | device | gradient ms | ours ms | share of the bandwidth |")
     print("| --- | --- | --: | --: | --: |")
     for name, parameters in PROBLEMS.items():
         ours = pf.problem(name, **parameters)
@@ -56,9 +56,9 @@ def main() -> None:
         loops = seconds(partial(ours.gradient, x))
         for text in names:
             theirs = pf.problem(name, arrays=text, **parameters)
-            entries = theirs.loss.n * theirs.loss.d
+            data = next(iter(ours._data)) if hasattr(ours, "_data") else ours.data.rows
             taken = seconds(partial(theirs.gradient, x))
-            share = reading(load_array_library(text), entries) / taken
+            share = reading(text, data.size) / taken
             error = np.abs(theirs.gradient(x) - ours.gradient(x)).max()
             assert error <= 1e-9 * np.abs(ours.gradient(x)).max()
             print(f"| {name} | {text} | {1e3 * taken:.1f} | {1e3 * loops:.1f} | {share:.0%} |")

@@ -13,8 +13,6 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, one_of_values, parameter
 from pfbench.base.protocols import Penalty
 from pfbench.problems import linear_models
-from pfbench.problems.array_losses import Dense, load_array_library
-from pfbench.problems.array_problem import ArrayProblem
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.class_data import ClassTasks, ScaledClasses, SyntheticClasses, SyntheticTasks
 from pfbench.problems.class_models import MulticlassLogistic, MultitaskSigmoid
@@ -27,6 +25,7 @@ from pfbench.problems.observations import DigitPixels, MovieRatings, SyntheticEn
 from pfbench.problems.row_data import BinaryData, SyntheticRows, label_signs_zero_positive
 from pfbench.problems.sensing import NUCLEAR_NORM, SyntheticSensing
 from pfbench.problems.single_component import SimplexNorm
+from pfbench.problems.torch_problem import Dense, TorchProblem
 from pfbench.problems.zero_chain import ZeroChain, chain_scaling, random_directions
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.catalogue import penalty
@@ -226,14 +225,14 @@ class MatrixFamily(AnySetFamily):
     )
     tolerance: float = lmo_tolerance_field()
     arrays: str | None = parameter(
-        None, "array library for the sums, such as torch or torch:cuda", "compiled loops"
+        None, "device of PyTorch for the sums, such as torch or torch:cuda", "compiled loops"
     )
 
-    def _with_norm_on_array_library(self, problem: Dense) -> FiniteSum:
-        """Return the problem with the requested norm, on an array library if one is requested."""
+    def _with_norm_on_device(self, problem: Dense) -> FiniteSum:
+        """Return the problem with the requested norm, on the requested device of PyTorch."""
         if self.arrays is None:
             return self._with_norm(problem)
-        return self._with_norm(ArrayProblem(problem, load_array_library(self.arrays)))
+        return self._with_norm(TorchProblem(problem, self.arrays))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +251,7 @@ class MultitaskFamily(MatrixFamily):
         """Build the problem from the values of this family's parameters."""
         rows, labels, tasks, offsets = self._load_source(self.source)
         feasible = self._build_feasible_set((rows.shape[1], offsets.size))
-        return self._with_norm_on_array_library(
+        return self._with_norm_on_device(
             MultitaskSigmoid(rows, labels, feasible, self.tolerance, tasks=tasks, offsets=offsets)
         )
 
@@ -273,7 +272,7 @@ class MulticlassFamily(MatrixFamily):
         """Build the problem from the values of this family's parameters."""
         rows, labels, classes = self._load_source(self.source)
         feasible = self._build_feasible_set((rows.shape[1], classes))
-        return self._with_norm_on_array_library(
+        return self._with_norm_on_device(
             MulticlassLogistic(rows, labels, feasible, self.tolerance, classes=classes)
         )
 
@@ -293,7 +292,7 @@ class MatrixRegressionFamily(MatrixFamily):
     def build(self) -> FiniteSum:
         """Build the problem from the values of this family's parameters."""
         data = self._load_source(self.source)
-        return self._with_norm_on_array_library(
+        return self._with_norm_on_device(
             MatrixRegression(data, self._build_feasible_set(data.shape), self.tolerance)
         )
 
