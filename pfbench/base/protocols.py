@@ -94,33 +94,6 @@ class Backend(OracleProtocol, Protocol):
         """Whether the problem has neither set nor penalty, so that `prox` is not counted."""
 
 
-class PointFormat(Protocol):
-    """Format of the points and gradients of a problem; see `pfbench.points.point_formats`."""
-
-    @property
-    def points_text(self) -> str:
-        """Description of the points, in words."""
-
-    @property
-    def gradients_text(self) -> str:
-        """Description of the gradients, in words."""
-
-    def is_point(self, x: Any) -> bool:
-        """Return whether x is a point of the problem."""
-
-    def is_gradient(self, g: Any) -> bool:
-        """Return whether g is a gradient, perhaps plus a multiple of a difference of points."""
-
-    def is_vertex(self, v: Any) -> bool:
-        """Return whether linear minimisation may return v."""
-
-    def describe(self, obj: Any) -> str:
-        """Return a description of an object in words, for an error message."""
-
-    def wrap_backend_if_layered(self, backend: Any) -> Any:
-        """Return a backend that converts the answers of the given backend to this format."""
-
-
 class FeasibleSet(Protocol):
     """Interface of a convex compact set, or the whole space."""
 
@@ -155,16 +128,6 @@ class FeasibleSet(Protocol):
         """Return a fresh copy of the start point: 0 if it is in the set, else a fixed vertex."""
 
 
-class Penalty(Protocol):
-    """Interface of a convex penalty h >= 0 with a computable proximal map."""
-
-    def value(self, x: Any) -> float:
-        """Return h(x)."""
-
-    def prox(self, y: Any, t: float) -> Any:
-        """Return the minimiser of t h(x) + |x - y|^2/2."""
-
-
 class Problem(Protocol):
     """Finite sum over a feasible set, with its constants; several runs may share one object.
 
@@ -184,7 +147,7 @@ class Problem(Protocol):
         """Feasible set of the problem."""
 
     @property
-    def penalty(self) -> Penalty | None:
+    def penalty(self) -> Any:
         """Penalty h on the whole space; None if there is none."""
 
     @property

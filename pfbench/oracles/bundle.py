@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import unwrap_scalar
 from pfbench.base.errors import InputError, NoComponentsError
-from pfbench.base.protocols import Backend, Gradient, Hessian, PointFormat, Table
+from pfbench.base.protocols import Backend, Gradient, Hessian, Table
 from pfbench.base.sample import Indices, as_indices
 from pfbench.base.state import Point
 from pfbench.oracles.ledger import FO, FV, HVP, LLO, LO, PO, SFO, SSO, Ledger
@@ -45,9 +45,7 @@ class Oracles:
 
     __slots__ = ("D", "_backend", "_checks", "_ledger", "_unconstrained", "n")
 
-    def __init__(
-        self, backend: Backend, ledger: Ledger, diameter: float, form: PointFormat | None = None
-    ) -> None:
+    def __init__(self, backend: Backend, ledger: Ledger, diameter: float, form: Any = None) -> None:
         self._backend: Backend = backend if form is None else form.wrap_backend_if_layered(backend)
         self._ledger = ledger
         self._unconstrained = backend.unconstrained
@@ -225,7 +223,7 @@ class _ArgumentAndAnswerChecks:
 
     __slots__ = ("_form", "is_gradient", "is_point")
 
-    def __init__(self, form: PointFormat | None) -> None:
+    def __init__(self, form: Any) -> None:
         self._form: Any = form
         self.is_point: Callable[[Any], bool] = _accept_all if form is None else form.is_point
         self.is_gradient: Callable[[Any], bool] = _accept_all if form is None else form.is_gradient

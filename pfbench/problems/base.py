@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers, LowerUpper, chunk_slices
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
+from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Table
 from pfbench.base.sample import IndexSampling, Indices, weight_indices
 from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.base.state import Point
@@ -27,6 +27,8 @@ from pfbench.sets.body import minimise_locally
 from pfbench.sets.norms import NormBall
 
 if TYPE_CHECKING:
+    from pfbench.sets.penalties import NormPenalty
+
     overridable_property = property
 else:
 
@@ -85,7 +87,7 @@ class FiniteSum(IndexSampling, ABC):
             """Feasible set; `WholeSpace` for an unconstrained problem."""
 
         @property
-        def penalty(self) -> Penalty | None:
+        def penalty(self) -> NormPenalty | None:
             """Penalty h that is added to f on the whole space, or None."""
             return None
 

@@ -11,7 +11,6 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, one_of_values, parameter
-from pfbench.base.protocols import Penalty
 from pfbench.problems import linear_models
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.class_data import ClassTasks, ScaledClasses, SyntheticClasses, SyntheticTasks
@@ -29,6 +28,7 @@ from pfbench.problems.torch_problem import Dense, TorchProblem
 from pfbench.problems.zero_chain import ZeroChain, chain_scaling, random_directions
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.catalogue import penalty
+from pfbench.sets.penalties import NormPenalty
 from pfbench.sets.whole_space import WholeSpace
 
 _SEVERAL_CLASSES = (
@@ -97,7 +97,7 @@ class LinearFamily(AnySetFamily):
             )
         return np.random.default_rng(self.start_seed).standard_normal(feasible.shape)
 
-    def _set_and_penalty(self, d: int) -> tuple[ConvexBody, Penalty | None]:
+    def _set_and_penalty(self, d: int) -> tuple[ConvexBody, NormPenalty | None]:
         """Return the feasible set and the penalty; the default set is an l1 ball."""
         values = {name: value for name, value in self.of_set.items() if value is not None}
         if self.penalty is not None and self.set is not None:

@@ -17,7 +17,6 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_finite_array, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, count_indices
 from pfbench.kernels import linear
 from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, content_digest
@@ -38,6 +37,7 @@ from pfbench.problems.moments import (
 from pfbench.problems.row_data import as_csr
 from pfbench.problems.shared_terms import Drawn, SharedPartSagaTable
 from pfbench.sets.body import ConvexBody
+from pfbench.sets.penalties import NormPenalty
 
 _LEAST_SQUARES = 2e9
 """Largest n d min(n, d) for which least squares are solved exactly: about a second."""
@@ -74,7 +74,7 @@ class LinearModel(FiniteSum):
     labels: Floats
     set: ConvexBody
     alpha: float = 0.0
-    penalty: Penalty | None = None
+    penalty: NormPenalty | None = None
     first: Floats | None = None
 
     def __post_init__(self) -> None:

@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices
 from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, index_weights
 from pfbench.sets import L1Ball, L2Ball, LinfBall
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.catalogue import norm_ball, vector_norm_ball
 from pfbench.sets.norms import EntrywiseBall, NormBall
-from pfbench.sets.penalties import L1Penalty
+from pfbench.sets.penalties import L1Penalty, NormPenalty
 from pfbench.sets.whole_space import WholeMatrices, WholeSpace
 
 Shape = tuple[int, ...]
@@ -54,7 +53,7 @@ class RippledLogCosh(FiniteSum):
 
     n: int = 11
     set: ConvexBody = field(default_factory=lambda: WholeSpace(4))
-    penalty: Penalty | None = None
+    penalty: NormPenalty | None = None
     norm: NormBall | None = None
     scale: float = 1.0
     heavy: float = 1.0
