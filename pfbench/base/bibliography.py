@@ -3,74 +3,24 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from itertools import groupby
 from types import MappingProxyType
 
-_ENTRY = re.compile(r"^@(\w+)\{(\w+),\n((?:  \w+ = \{.*\},\n)+)\}$", re.MULTILINE)
+_ENTRY = re.compile(r"^@\w+\{(\w+),\n((?:  \w+ = \{.*\},\n)+)\}$", re.MULTILINE)
 _FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)
 """Patterns of an entry and of a field on its own line; as in BibTeX, other text is a comment."""
 
-
-@dataclass(frozen=True)
-class Publication:
-    """Paper in the bibliography.
-
-    Attributes
-    ----------
-    kind
-        BibTeX's type of the entry.
-    fields
-        BibTeX's fields, in LaTeX.
-    """
-
-    kind: str
-    fields: Mapping[str, str]
-
-
-def parse_bibtex(text: str) -> Mapping[str, Publication]:
-    """Return the entries of a BibTeX file, by key.
-
-    Raises
-    ------
-    ValueError
-        If an entry is not laid out as `format_bibtex` writes it, or a key or a field is repeated.
-    """
-    publications: dict[str, Publication] = {}
-    for kind, key, lines in _ENTRY.findall(text):
-        fields = _FIELD.findall(lines)
-        if key in publications or len(dict(fields)) < len(fields):
-            raise ValueError(f"the BibTeX key {key} or a field of its entry is repeated.")
-        publications[key] = Publication(kind, MappingProxyType(dict(fields)))
-    if text.count("@") != len(publications):
-        raise ValueError(
-            f"{text.count('@')} BibTeX entries begin with @, but only {len(publications)} can be "
-            "read: write each field on a line of its own, as in `  year = {2020},`."
+REFERENCES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        key: MappingProxyType(dict(_FIELD.findall(lines)))
+        for key, lines in _ENTRY.findall(
+            (files("pfbench.base") / "references.bib").read_text("utf-8")
         )
-    return MappingProxyType(publications)
-
-
-REFERENCES = parse_bibtex((files("pfbench.base") / "references.bib").read_text("utf-8"))
-"""The papers, by key."""
-
-
-def format_bibtex(keys: Iterable[str]) -> str:
-    """Return the BibTeX entries of papers, each once.
-
-    Raises
-    ------
-    KeyError
-        If a key is not in `REFERENCES`.
-    """
-    return "\n".join(_format_bibtex_entry(key, REFERENCES[key]) for key in dict.fromkeys(keys))
-
-
-def _format_bibtex_entry(key: str, reference: Publication) -> str:
-    lines = [f"  {name} = {{{value}}}," for name, value in reference.fields.items()]
-    return "\n".join([f"@{reference.kind}{{{key},", *lines, "}", ""])
-
+    }
+)
+"""Fields of each paper, in LaTeX, by key."""
 
 _ACCENTS: Mapping[str, str] = MappingProxyType(
     {"'": "\u0301", "`": "\u0300", "^": "\u0302", "v": "\u030c"}
@@ -113,17 +63,17 @@ def _cites_paper(part: str, key: str) -> bool:
     authors = [_strip_accents(surname) for surname in surnames(reference)]
     needed = authors[:1] if "et al" in part else authors
     counts = Counter(re.findall(r"[\w-]+", _strip_accents(part)))
-    return Counter([*needed, reference.fields["year"]]) <= counts
+    return Counter([*needed, reference["year"]]) <= counts
 
 
 def _author_and_year(key: str) -> tuple[str, str]:
     reference = REFERENCES[key]
-    return surnames(reference)[0], reference.fields["year"]
+    return surnames(reference)[0], reference["year"]
 
 
-def surnames(reference: Publication) -> list[str]:
+def surnames(reference: Mapping[str, str]) -> list[str]:
     """Return the surnames of the authors of a paper."""
-    authors = strip_tex(reference.fields["author"]).split(" and ")
+    authors = strip_tex(reference["author"]).split(" and ")
     return [author.partition(",")[0] for author in authors]
 
 
@@ -144,7 +94,7 @@ def _strip_accents(text: str) -> str:
 def format_reference(key: str) -> str:
     """Return a reference in one line: authors, title, venue and year."""
     reference = REFERENCES[key]
-    fields = {name: strip_tex(text) for name, text in reference.fields.items()}
+    fields = {name: strip_tex(text) for name, text in reference.items()}
     authors = ", ".join(surnames(reference))
     booktitle = fields.get("booktitle") or fields.get("journal") or fields.get("publisher")
     volume = " ".join(filter(None, (fields.get("series"), fields.get("volume"))))
@@ -154,7 +104,7 @@ def format_reference(key: str) -> str:
 
 def find_urls(key: str) -> dict[str, str]:
     """Return the URLs of a paper by their labels: DOI, arXiv number, proceedings."""
-    fields = REFERENCES[key].fields
+    fields = REFERENCES[key]
     urls = {}
     if "doi" in fields:
         urls[f"doi:{fields['doi']}"] = f"https://doi.org/{fields['doi']}"
