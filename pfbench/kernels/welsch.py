@@ -167,47 +167,10 @@ def write_curvatures(residuals: Floats, sigma: float, out: Floats) -> None:
 
 
 @compile_serial
-def add_slopes(
-    indices: Integers, weights: Floats, entries: WelschEntries, x: EntryView, g: Floats
-) -> None:
-    """Add the weighted loss derivatives at the sampled positions to g."""
+def slopes_at_positions(indices: Integers, entries: WelschEntries, x: EntryView) -> Floats:
+    """Return the loss derivatives at the sampled positions, in the order of the sample."""
     indptr, columns, targets, sigma = entries
-    at_x = read_entries(indices, ObservedRows(indptr, columns), x)
+    out = read_entries(indices, ObservedRows(indptr, columns), x)
     for s in range(indices.size):
-        k = indices[s]
-        g[k] += weights[s] * slope(at_x[s] - targets[k], sigma)
-
-
-@compile_serial
-def add_slope_differences(
-    indices: Integers,
-    weights: Floats,
-    entries: WelschEntries,
-    x: EntryView,
-    y: EntryView,
-    g: Floats,
-) -> None:
-    """Add to g, at sampled positions, the weighted differences of loss derivatives at x and y."""
-    indptr, columns, targets, sigma = entries
-    rows = ObservedRows(indptr, columns)
-    at_x, at_y = read_entries(indices, rows, x), read_entries(indices, rows, y)
-    for s in range(indices.size):
-        k, t = indices[s], targets[indices[s]]
-        g[k] += weights[s] * (slope(at_x[s] - t, sigma) - slope(at_y[s] - t, sigma))
-
-
-@compile_serial
-def add_hessian_vector_products(
-    indices: Integers,
-    weights: Floats,
-    rows: ObservedRows,
-    x: EntryView,
-    y: EntryView,
-    second_derivatives: Floats,
-    g: Floats,
-) -> None:
-    """Add to g, at sampled positions, the weight times the second derivative times (x - y)."""
-    at_x, at_y = read_entries(indices, rows, x), read_entries(indices, rows, y)
-    for s in range(indices.size):
-        k = indices[s]
-        g[k] += weights[s] * second_derivatives[k] * (at_x[s] - at_y[s])
+        out[s] = slope(out[s] - targets[indices[s]], sigma)
+    return out

@@ -22,7 +22,7 @@ from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.base.state import State
 from pfbench.kernels import welsch
-from pfbench.kernels.observed_entries import EntryView
+from pfbench.kernels.observed_entries import EntryView, read_entries
 from pfbench.points import FactoredMatrix, Pattern, RankOne, SparseOperator, describe, keep
 from pfbench.points.atoms import frobenius_norm
 from pfbench.points.operators import LinearOperator
@@ -131,11 +131,6 @@ class RobustMatrixRecovery(FiniteSum):
     def entries(self) -> welsch.WelschEntries:
         """Observed entries in row order and the scale sigma, as compiled loops read them."""
         return welsch.WelschEntries(*self.pattern.rows, self.targets, self.sigma)
-
-    def _zeros(self) -> Floats:
-        vector = self.pattern.vector_pool.take()
-        vector.fill(0.0)
-        return vector
 
     @property
     def n(self) -> int:
@@ -276,18 +271,25 @@ class RobustMatrixRecovery(FiniteSum):
     def batch(self, sample: Indices, x: FactoredMatrix) -> Floats:
         """Return the mean of the sampled component gradients, shape (n,)."""
         indices, weights = weight_indices(sample)
-        g = self._zeros()
-        weights *= self.component_scale
-        welsch.add_slopes(indices, weights, self.entries, self.entry_view(x), g)
-        return g
+        return self._scatter(indices, weights, self._slopes(indices, x))
 
     def difference(self, sample: Indices, x: FactoredMatrix, y: FactoredMatrix) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (n,)."""
         indices, weights = weight_indices(sample)
-        g = self._zeros()
+        return self._scatter(indices, weights, self._slopes(indices, x) - self._slopes(indices, y))
+
+    def _slopes(self, indices: Integers, x: FactoredMatrix) -> Floats:
+        """Return the loss derivatives of the entries with the given indices."""
+        return welsch.slopes_at_positions(indices, self.entries, self.entry_view(x))
+
+    def _scatter(self, indices: Integers, weights: Floats, *factors: Floats) -> Floats:
+        """Return the mean gradient with weights times factors at the sampled positions, else 0."""
         weights *= self.component_scale
-        at_x, at_y = self.entry_view(x), self.entry_view(y)
-        welsch.add_slope_differences(indices, weights, self.entries, at_x, at_y, g)
+        for factor in factors:
+            weights *= factor
+        g = self.pattern.vector_pool.take()
+        g.fill(0.0)
+        np.add.at(g, indices, weights)
         return g
 
     def hessian(self, s: FactoredMatrix) -> "RecoveryHessian":
@@ -397,11 +399,10 @@ class RecoveryHessian:
     def batch(self, sample: Indices, x: FactoredMatrix, y: FactoredMatrix) -> Floats:
         """Return the mean of the sampled component Hessians times x - y, shape (n,)."""
         problem, (indices, weights) = self._problem, weight_indices(sample)
-        weights *= problem.component_scale
-        g, points = np.zeros(problem.n), (problem.entry_view(x), problem.entry_view(y))
-        rows = problem.pattern.rows
-        welsch.add_hessian_vector_products(indices, weights, rows, *points, self._curvature, g)
-        return g
+        at_x, at_y = (
+            read_entries(indices, problem.pattern.rows, problem.entry_view(z)) for z in (x, y)
+        )
+        return problem._scatter(indices, weights, self._curvature[indices], at_x - at_y)
 
 
 class RecoverySagaTable:
@@ -415,7 +416,7 @@ class RecoverySagaTable:
         """Return the mean over the sample of (grad f_i(x) - stored gradient of f_i), shape (n,)."""
         indices, weights = weight_indices(sample)
         n = self._problem.n
-        change = self._slopes(indices, x) - n * self.mean[indices]
+        change = self._component_slopes(indices, x) - n * self.mean[indices]
         return np.asarray(np.bincount(indices, weights * change, n), dtype=np.float64)
 
     def replace(self, sample: Indices, x: FactoredMatrix) -> Floats:
@@ -423,14 +424,9 @@ class RecoverySagaTable:
         change = self.difference(sample, x)
         indices, _ = weight_indices(sample)
         fresh = self.mean.copy()
-        fresh[indices] = self._slopes(indices, x) / self._problem.n
+        fresh[indices] = self._component_slopes(indices, x) / self._problem.n
         self.mean = fresh
         return change
 
-    def _slopes(self, indices: Integers, x: FactoredMatrix) -> Floats:
-        problem = self._problem
-        g = np.zeros(problem.n)
-        distinct = np.unique(indices)
-        weights = np.full(distinct.size, problem.component_scale)
-        welsch.add_slopes(distinct, weights, problem.entries, problem.entry_view(x), g)
-        return g[indices]
+    def _component_slopes(self, indices: Integers, x: FactoredMatrix) -> Floats:
+        return self._problem.component_scale * self._problem._slopes(indices, x)
