@@ -10,7 +10,7 @@ takes 3, and so does a step of a published list of such triples.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy
@@ -19,13 +19,11 @@ from pfbench.base.arrays import Floats, LowerUpper
 from pfbench.base.arrays import norm as euclidean
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.parameters import check_field_values, integer, one_of_values, parameter
-from pfbench.points import RankOne
 from pfbench.sets.body import (
     ConvexBody,
     FlattenedBody,
     check_gradient,
     check_projectable,
-    is_point,
     scale_to_unit,
 )
 from pfbench.sets.groups import GroupLassoBall
@@ -68,20 +66,6 @@ class MatrixBall(ConvexBody):
     def diameter(self) -> float:
         """Exact diameter, the distance between a vertex of largest norm and its negative."""
         return 2.0 * self.max_norm
-
-    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether the norm of x is at most ``radius (1 + tolerance)``.
-
-        x is an array or a vertex.
-        """
-        if isinstance(x, RankOne):
-            x = x.matrix()
-        return is_point(x, self.shape) and self._has_norm_in_bound(x, tolerance)
-
-    if TYPE_CHECKING:  # of each ball, or of its norm
-
-        def _has_norm_in_bound(self, x: Floats, tolerance: float) -> bool:
-            """Return whether a finite matrix is in the ball, up to a relative tolerance."""
 
     def start(self) -> Floats:
         """Return the zero matrix, shape (M, N)."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, LowerUpper
 from pfbench.base.parameters import DelegatedAttribute
+from pfbench.points import RankOne
 from pfbench.sets.body import ConvexBody, FlattenedBody, check_gradient, check_projectable, is_point
 
 
@@ -56,12 +57,13 @@ class NormBall(ConvexBody):
         """Return the norm |x|."""
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether the norm of x is at most ``radius (1 + tolerance)``."""
-        return is_point(x, self.shape) and self._has_norm_in_bound(x, tolerance)
+        """Return whether the norm of x is at most ``radius (1 + tolerance)``.
 
-    def _has_norm_in_bound(self, x: Floats, tolerance: float) -> bool:
-        """Return whether a finite array is in the ball, up to a relative tolerance."""
-        return self.norm(x) <= self.radius * (1.0 + tolerance)
+        x is an array or a vertex.
+        """
+        if isinstance(x, RankOne):
+            x = x.matrix()
+        return is_point(x, self.shape) and self.norm(x) <= self.radius * (1.0 + tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Any:
         """Return the vertex that minimises <g, v> for a standard normal g."""

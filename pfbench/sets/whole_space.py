@@ -53,6 +53,3 @@ class WholeMatrices(_WholeSpaceBase, MatrixBall):
 
     points: ClassVar[str] = "matrices"
     max_norm: ClassVar[float] = math.inf
-
-    def _has_norm_in_bound(self, x: Floats, tolerance: float) -> bool:
-        return True
