@@ -25,13 +25,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm
 from pfbench.algorithms.frank_wolfe import line_search
-from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, nonnegative, one_of_values, parameter
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point, State
@@ -64,12 +63,6 @@ class ActiveSetMethod(Algorithm):
     def asks(self) -> frozenset[str]:
         """Oracles that a run queries: those in `requires` and, for line search, function values."""
         return self.requires | {"value"} if self.step == "line-search" else self.requires
-
-    @classmethod
-    def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with the given parameters; `smoothness` defaults to L_f."""
-        cls.check_zero_bound(overrides, "smoothness", constants.L_f)
-        return super().explicit(constants, **overrides)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Start at x, and yield a state after each update; see the module's pseudo-code."""

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.guarantee import Guarantee
-from pfbench.base.checks import check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.parameters import (
@@ -224,12 +223,6 @@ class Algorithm(ABC):
             constants.smoothness(purpose) if name == "L" else constants.require(name, purpose)
             for name in names
         ]
-
-    @classmethod
-    def check_zero_bound(cls, parameters: Mapping[str, Any], name: str, derived: float) -> None:
-        """Raise an error if `name` is given as 0, but `derived`, from the constants, is not 0."""
-        if parameters.get(name) is not None and derived != 0.0:
-            check_real(name, parameters[name], above=0.0)
 
     @classmethod
     def from_schedule(cls, parameters: Mapping[str, Any], **schedule: Any) -> Self:

@@ -26,7 +26,7 @@ The primal-dual short step (martinezrubio2025, in a summary), for convex f, with
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, ClassVar, Self
@@ -171,7 +171,6 @@ class FrankWolfe(Algorithm):
             raise RefusedError(
                 "no theorem bounds the gap for step=primal-dual: give iterations, not epsilon."
             )
-        cls._check_positive_unless_linear(constants, overrides)
         (h0,) = cls.schedule_constants(constants, "delta")
         backtracking = overrides.get("step") == "backtracking"
         if overrides.get("step") not in _OF_L and overrides.get("curvature") is not None:
@@ -190,7 +189,6 @@ class FrankWolfe(Algorithm):
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
         """Return the algorithm with the given parameters; the curvature defaults to L_f D^2."""
-        cls._check_positive_unless_linear(constants, overrides)
         if overrides.get("step") == "adaptive" and overrides.get("curvature") is None:
             constants.require("L_f", "the adaptive step without curvature")
         curvature = constants.L_f * constants.D**2
@@ -200,14 +198,6 @@ class FrankWolfe(Algorithm):
         if math.isfinite(curvature) and overrides.get("step") not in _OF_L:
             overrides = {"curvature": curvature} | overrides
         return super().explicit(constants, **overrides)
-
-    @classmethod
-    def _check_positive_unless_linear(
-        cls, constants: Constants, parameters: Mapping[str, Any]
-    ) -> None:
-        """Raise an error if curvature or smoothness is given as 0, unless f is linear."""
-        cls.check_zero_bound(parameters, "curvature", constants.L_f * constants.D**2)
-        cls.check_zero_bound(parameters, "smoothness", constants.L_f)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Start at x, and yield a state after each update; see the module's pseudo-code."""

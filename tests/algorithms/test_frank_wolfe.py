@@ -291,26 +291,3 @@ def test_a_schedule_that_divides_by_0_is_refused(name):
 def test_a_negative_one_is_refused(given):
     with pytest.raises(InputError, match="must be at least 0"):
         pf.solve(made("linear"), given)
-
-
-BOUNDS = [
-    "frank-wolfe[step=adaptive,curvature=0,iterations=2]",
-    "frank-wolfe[epsilon=0.5,curvature=0]",
-    *(f"frank-wolfe[step={step},smoothness=0,iterations=2]" for step in ("short", "backtracking")),
-    "frank-wolfe[epsilon=0.5,step=short,smoothness=0]",
-    "afw[iterations=2,smoothness=0]",
-]
-
-
-@pytest.mark.parametrize("given", BOUNDS)
-def test_a_given_zero_is_refused_unless_the_function_is_linear(given):
-    """A derived 0 is right for a linear f; a stated one would make a step of any length."""
-    assert pf.solve(made("linear"), given, budget="fo=9").final["objective"] == 0.0
-    name = "curvature" if "curvature" in given else "smoothness"
-    for constants in ({"L_f": 2.0, "delta": 1.0}, {"delta": 1.0}):
-        problem = from_functions(
-            lambda x: float(x @ x), lambda x: 2.0 * x, Simplex(2), start=np.eye(2)[0],
-            constants=constants,
-        )  # fmt: skip
-        with pytest.raises(InputError, match=f"^{name}=0 must be greater than 0"):
-            pf.solve(problem, given)
