@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from pfbench.kernels import libraries, linear, numba_compilation, sensing_kernels
+from pfbench.kernels import libraries, linear, numba_hooks, sensing_kernels
 from pfbench.kernels.libraries import LIBRARIES, import_libraries, single_blas_thread
 from pfbench.kernels.numba_compilation import (
-    CompilationClock,
     check_index,
     compile_parallel,
     compile_reordering_sums,
@@ -106,7 +105,7 @@ def test_the_clock_takes_the_time_of_each_compilation_once():
         return doubled(x) + 1.0
 
     begun, took = [], []
-    with CompilationClock(lambda: begun.append(len(took)), took.append) as clock:
+    with numba_hooks.CompilationClock(lambda: begun.append(len(took)), took.append) as clock:
         assert new(1.0) == 3.0
         assert new(2.0) == 5.0
         first = clock.seconds
@@ -230,9 +229,9 @@ caching = pytest.importorskip("numba.core.caching")
 
 @pytest.fixture(autouse=True)
 def unsaid(monkeypatch):
-    monkeypatch.delenv(numba_compilation._IS_SAID, raising=False)
+    monkeypatch.delenv(numba_hooks.IS_SAID, raising=False)
     yield
-    os.environ.pop(numba_compilation._IS_SAID, None)
+    os.environ.pop(numba_hooks.IS_SAID, None)
 
 
 @pytest.fixture

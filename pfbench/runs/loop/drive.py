@@ -25,7 +25,6 @@ from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.base.status import Status
 from pfbench.kernels.libraries import single_blas_thread
-from pfbench.kernels.numba_compilation import CompilationClock
 from pfbench.oracles import Ledger, restrict_oracles
 from pfbench.points import is_finite, keep
 from pfbench.runs.loop.resolved_run import ResolvedRun
@@ -210,6 +209,8 @@ class RunProgress:
         return ended
 
     def _follow_states(self) -> Ending:
+        from pfbench.kernels.numba_hooks import CompilationClock
+
         limit = self.time_limit
         new: State | Ending | None
         with CompilationClock(self._stop_clock, self._restart_clock) as compilation:
