@@ -236,7 +236,7 @@ def plot(
     if not listed or not all(isinstance(run, Run) for run in listed):
         raise InputError(f"runs={brief_repr(runs)} must be a run or a list of runs from pf.solve.")
     names = [list_measures(run.columns) for run in listed]
-    common = [name for name in names[0] if all(name in others for others in names)]
+    common = [name for name in names[0] if all(name in columns for columns in names)]
     if not common:
         raise InputError(
             "no trace, or not each of them, has a measure: record one by solve(measures=...)."
