@@ -20,8 +20,7 @@ from marking import cell, code, linked, safe, words
 import pfbench.claims
 from pfbench.base.constants import MEANING
 from pfbench.claims.catalogue import PAPERS
-from pfbench.verification.claim import KINDS, Claim, Erratum, Paper
-from pfbench.verification.dossier import CONCLUSIONS
+from pfbench.verification.claim import CONCLUSIONS, KINDS, Claim, Erratum, Paper
 from pfbench.verification.instances import Instance
 from pfbench.verification.user_claims import collect_paper
 

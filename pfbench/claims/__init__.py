@@ -11,12 +11,12 @@ from pfbench.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim as Claim
+    from pfbench.verification.claim import Dossier as Dossier
     from pfbench.verification.claim import Erratum as Erratum
     from pfbench.verification.claim import Mutant as Mutant
     from pfbench.verification.claim import Paper as Paper
+    from pfbench.verification.claim import Quote as Quote
     from pfbench.verification.contrast import ExaminationEvidence as ExaminationEvidence
-    from pfbench.verification.dossier import Dossier as Dossier
-    from pfbench.verification.dossier import Quote as Quote
     from pfbench.verification.instances import make_instance as make_instance
     from pfbench.verification.statements.bound import bound as bound
     from pfbench.verification.statements.comparisons import identity as identity

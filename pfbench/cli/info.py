@@ -282,7 +282,7 @@ def _describe_spec(selector: Selector, item: CatalogueItem) -> Record:
 
 def describe_erratum(erratum: "Erratum") -> Record:
     """Return the record of an erratum, with its evidence."""
-    from pfbench.verification.dossier import CONCLUSIONS
+    from pfbench.verification.claim import CONCLUSIONS
 
     record = {
         "name": erratum.name,

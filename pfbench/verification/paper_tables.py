@@ -13,8 +13,7 @@ from typing import Any
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.names import find_entry
 from pfbench.verification import units as named_units
-from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
-from pfbench.verification.dossier import Dossier, Quote
+from pfbench.verification.claim import Claim, Dossier, Erratum, Mutant, Paper, Quote
 from pfbench.verification.units import Formula, PowerProductFunction, formula
 from pfbench.verification.user_claims import collect_paper
 

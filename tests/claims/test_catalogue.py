@@ -30,8 +30,8 @@ from pfbench.claims.catalogue import (
 from pfbench.runs.storage.content_keys import is_pfbench_module, reachable_files_by_module
 from pfbench.verification import statistics
 from pfbench.verification.claim import KINDS
-from pfbench.verification.description import describe_as_json
 from pfbench.verification.outcomes import Verification
+from pfbench.verification.session import describe_as_json
 from pfbench.verification.subject import EditedMethod
 from pfbench.verification.summaries import slack_factor
 from pfbench.verification.user_claims import collect_paper
@@ -238,7 +238,7 @@ def test_a_list_of_claims_and_its_digest_load_what_they_need():
     script = (
         "from pfbench.claims.catalogue import CLAIMS; import sys\n"
         "from pfbench.runs.storage.content_keys import source_digest\n"
-        "from pfbench.verification.description import describe_as_json\n"
+        "from pfbench.verification.session import describe_as_json\n"
         "source_digest(describe_as_json(CLAIMS['shen2019-count-sg']).modules); print(*sys.modules)"
     )
     run = [sys.executable, "-c", script]

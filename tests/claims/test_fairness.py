@@ -10,7 +10,7 @@ from pfbench.claims.catalogue import CLAIMS, ERRATA, MUTANTS, PAPERS
 from pfbench.claims.pethick2025 import theorems5
 from pfbench.claims.relatives.table1 import ROWS
 from pfbench.points import keep
-from pfbench.verification.dossier import MOST_LINES
+from pfbench.verification.claim import MOST_LINES
 from pfbench.verification.statements.path_mean import constants_with_norm
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial

@@ -8,7 +8,7 @@ from printed import TITLES, WHY, letters, printed, printed_at, text_of
 
 from pfbench.claims.catalogue import ERRATA, PAPERS
 from pfbench.runs.planning.spec import load_spec
-from pfbench.verification.dossier import CONCLUSIONS, MOST_LINES
+from pfbench.verification.claim import CONCLUSIONS, MOST_LINES
 
 WITH = {name: erratum for name, erratum in ERRATA.items() if erratum.dossier}
 QUOTED = [(name, quote) for name, erratum in WITH.items() for quote in erratum.dossier.quotes]

@@ -15,9 +15,13 @@ from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.engines.workers import TaskResult
 from pfbench.runs.storage.store import Store
 from pfbench.verification.contrast import ExaminationEvidence
-from pfbench.verification.description import describe_as_json
 from pfbench.verification.instances import make_instance
-from pfbench.verification.session import Session, choose_zero_or_random_case_seed, examine
+from pfbench.verification.session import (
+    Session,
+    choose_zero_or_random_case_seed,
+    describe_as_json,
+    examine,
+)
 from pfbench.verification.subject import Subject
 from pfbench.verification.verdict import Verdict
 
