@@ -7,8 +7,6 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from pfbench.adapters.solve_interface import as_problem
 from pfbench.algorithms.catalogue import ALGORITHMS, AlgorithmChoice
 from pfbench.algorithms.catalogue import select_algorithm as named_algorithm
@@ -35,9 +33,6 @@ from pfbench.runs.planning.name_resolution import check_user_problem
 from pfbench.runs.planning.name_resolution import select_algorithm as chosen_algorithm
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
-from pfbench.sets.flow import UnitFlowPolytope
-from pfbench.sets.matroid import SpanningTreePolytope
-from pfbench.sets.submodular import SubmodularBasePolytope
 from pfbench.verification.units import USUAL
 
 KINDS = ("algorithm", "estimator", "set", "problem", "penalty")
@@ -47,29 +42,6 @@ SHAPES: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"vectors": (6,), "arrays": (6,), "matrices": (4, 3), "square matrices": (3, 3)}
 )
 """Shapes of points for which all vertices can be enumerated."""
-
-# Numbered against the flow, with a parallel edge, a dead end, and a node before the origin.
-_FLOW = np.array([(4, 3), (4, 2), (3, 2), (2, 0), (3, 0), (4, 3), (3, 5), (6, 4), (6, 2), (4, 0)])
-
-# Two triangles that share an edge, a parallel edge, and a bridge.
-_GRAPH = np.array([(0, 1), (1, 2), (0, 2), (2, 3), (1, 3), (0, 1), (3, 4)])
-
-_COVERED = (frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({3}), frozenset({0, 3, 4}))
-
-
-def _count_covered_elements(members: Any) -> float:
-    """Return the number of elements that the given sets cover, a submodular function."""
-    return float(len(frozenset().union(*(_COVERED[i] for i in members))))
-
-
-EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
-    {
-        "unit-flow": lambda: UnitFlowPolytope(_FLOW, 4, 0),
-        "spanning-tree": lambda: SpanningTreePolytope(_GRAPH),
-        "submodular-base": lambda: SubmodularBasePolytope(4, _count_covered_elements),
-    }
-)
-"""Functions that build the example sets, by name."""
 
 
 def check(
@@ -229,9 +201,6 @@ def _load_estimator(selector: Selector) -> Any:
 
 
 def _load_set(selector: Selector) -> Any:
-    """Return a built-in set in a small size, or an example of a set that needs arguments."""
-    if selector.name in EXAMPLES and not selector.parameters:
-        return EXAMPLES[selector.name]()
     return _load_small_part(feasible_set, SETS[selector.name], selector)
 
 

@@ -222,13 +222,10 @@ def _describe_evidence_needed_to_decide(row: "Verdict") -> str:
 
     The text is empty for every other verdict.
     """
-    from pfbench.verification.summaries import suggest_further_tests
-
     is_undecided = row.verdict == VerdictName.INCONCLUSIVE and not row.lost
     if not is_undecided or row.claim.kind != "bound" or row.claim.user_source is None:
         return ""
-    statistic = getattr(row.claim.check, "statistic", "")
-    return f" ({suggest_further_tests(row.measured, statistic)}.)"
+    return " (More runs (--full), or instances on which the bound is tighter, may decide it.)"
 
 
 def _render_findings(findings: "Sequence[ErratumFinding]") -> RenderableType:

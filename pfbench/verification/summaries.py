@@ -86,25 +86,6 @@ def slack_factor(measured: Mapping[str, Any]) -> float | None:
     return 1.0 / max(ratios) if ratios else None
 
 
-def suggest_further_tests(measured: Mapping[str, Any], statistic: str) -> str:
-    """Describe further tests, e.g. more runs, that could decide an inconclusive bound.
-
-    Parameters
-    ----------
-    measured
-        Measured values of the claim.
-    statistic
-        Points of the bound, a key of `bound.OVER`; empty if the claim is not a bound.
-    """
-    ways = ["more runs (--full)"]
-    if statistic == "output":
-        ways.append('statistic="mean", which averages all iterates of a run and varies less')
-    ways.append("instances on which the bound is tighter (pfbench worst-case finds one)")
-    lower = [value for name, value in measured.items() if name.endswith("lower") and value]
-    room = "" if not lower or max(lower) >= 1.0 else "; so far there is no evidence against it"
-    return f"what would decide it: {', '.join(ways)}{room}"
-
-
 def format_with_interval(value: float, low: float | None, high: float | None) -> str:
     """Return a slope as text, with its interval if both ends are known."""
     return f"{value:.3g}" if low is None or high is None else f"{value:.3g} [{low:.3g}, {high:.3g}]"

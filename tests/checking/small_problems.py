@@ -1,4 +1,10 @@
-"""Parameters of problems by which these are small."""
+"""Parameters by which problems are small, and small sets that are made of other objects."""
+
+import numpy as np
+
+from pfbench.sets.flow import UnitFlowPolytope
+from pfbench.sets.matroid import SpanningTreePolytope
+from pfbench.sets.submodular import SubmodularBasePolytope
 
 SMALL = {
     "robust-matrix-recovery": "[rows=8,columns=7,rank=1]",
@@ -23,3 +29,23 @@ SMALL = {
     "glm": "[set=l1,radius=1.5]",
 }
 """Every problem of the catalogue, in a size that takes little time."""
+
+# Numbered against the flow, with a parallel edge, a dead end, and a node before the origin.
+_FLOW = np.array([(4, 3), (4, 2), (3, 2), (2, 0), (3, 0), (4, 3), (3, 5), (6, 4), (6, 2), (4, 0)])
+
+# Two triangles that share an edge, a parallel edge, and a bridge.
+_GRAPH = np.array([(0, 1), (1, 2), (0, 2), (2, 3), (1, 3), (0, 1), (3, 4)])
+
+_COVERED = (frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({3}), frozenset({0, 3, 4}))
+
+
+def _covered(members):
+    return float(len(frozenset().union(*(_COVERED[i] for i in members))))
+
+
+BODIES = {
+    "unit-flow": UnitFlowPolytope(_FLOW, 4, 0),
+    "spanning-tree": SpanningTreePolytope(_GRAPH),
+    "submodular-base": SubmodularBasePolytope(4, _covered),
+}
+"""The sets of the catalogue that need more than numbers."""

@@ -11,7 +11,7 @@ from checking.faulty_methods import ALGORITHMS, ESTIMATORS, RIGHT_ESTIMATORS
 from checking.faulty_methods import RIGHT as RIGHT_METHODS
 from checking.faulty_problems import PROBLEMS, Matrix, Ridge
 from checking.faulty_sets import PENALTIES, SETS
-from checking.small_problems import SMALL
+from checking.small_problems import BODIES, SMALL
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS as OUR_ALGORITHMS
@@ -239,15 +239,15 @@ def test_a_set_of_long_vectors_takes_neither_long_nor_much_memory():
 
 @pytest.mark.thin(4)
 @pytest.mark.parametrize(
-    "name",
+    "what",
     [
-        *(f"set:{name}" for name in OUR_SETS),
+        *(BODIES.get(name, f"set:{name}") for name in OUR_SETS),
         *(f"penalty:{name}" for name in OUR_PENALTIES),
         *(f"estimator:{name}" for name in OUR_ESTIMATORS),
     ],
 )
-def test_every_set_penalty_and_estimator_of_the_catalogue_passes(name):
-    report = check(name)
+def test_every_set_penalty_and_estimator_of_the_catalogue_passes(what):
+    report = check(what)
     assert report.is_passed, str(report)
 
 

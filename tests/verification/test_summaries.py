@@ -8,7 +8,6 @@ from pfbench.verification.statistics import decide_mean
 from pfbench.verification.summaries import (
     format_ratio_or_exponents,
     slack_factor,
-    suggest_further_tests,
     summarise_main_numbers,
 )
 
@@ -59,15 +58,6 @@ def test_the_limits_are_those_of_the_highest_ratio_not_of_another():
 def test_the_room_below_a_bound(measured, expected):
     found = slack_factor(measured)
     assert found is None if expected is None else abs(found - expected) < 0.05
-
-
-def test_what_would_decide_a_bound():
-    told = suggest_further_tests(MEASURED, "output")
-    assert 'statistic="mean"' in told
-    assert "more runs (--full)" in told
-    assert "no evidence against it" in told
-    assert 'statistic="mean"' not in suggest_further_tests(MEASURED, "last")
-    assert "no evidence" not in suggest_further_tests({"lower": 1.2}, "last")
 
 
 def test_an_infinite_limit_is_not_shown():
