@@ -13,7 +13,7 @@ no quotation marks.
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
@@ -51,17 +51,6 @@ CONCLUSIONS = {
 
 MOST_LINES = 5
 """Maximum number of lines of a derivation."""
-
-
-class ClaimSource(Protocol):
-    """Interface of a file or module that states user-defined claims."""
-
-    @property
-    def file_or_module(self) -> str:
-        """Path of the file, or name of the module."""
-
-    def claim(self, name: str) -> "Claim":
-        """Return the claim of this name."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -112,7 +101,8 @@ class Claim:
     needs_seed
         Whether the `case_seed` of a verification draws the sizes and the start.
     user_source
-        File or module of a user-defined claim, from which other processes import the claim.
+        `UserClaimFile` of a user-defined claim, from which other processes import the claim; None
+        for the catalogue's.
 
     Raises
     ------
@@ -137,7 +127,7 @@ class Claim:
     units: Mapping[str, Unit] = field(default_factory=dict)
     scale_dependence: str = ""
     needs_seed: bool = False
-    user_source: "ClaimSource | None" = None
+    user_source: Any = None
 
     def __post_init__(self) -> None:
         if not callable(self.check):

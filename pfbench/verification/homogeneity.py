@@ -22,7 +22,7 @@ from pfbench.base.status import Verdict
 from pfbench.verification.claim import Claim, Erratum
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.rescaled import RescaledProblem
-from pfbench.verification.schedules import USUAL, PublishedSchedule, ScheduleRequest
+from pfbench.verification.schedules import USUAL
 from pfbench.verification.statements.bound import EACH, Bound
 from pfbench.verification.statements.error_law import ErrorLawCheck, Past
 from pfbench.verification.statements.exact_counts import ExactCounts
@@ -373,41 +373,14 @@ def get_parameters(algorithm: Any) -> Mapping[str, Any]:
 
 
 def _check_printed_schedule(claim: Claim) -> Iterator[Result]:
-    """Yield a description of a claim's published schedule, and whether it scales with the units.
+    """Yield the result for the schedule of a claim's method, if the claim compares it with print.
 
-    Yield nothing if the claim is about no published schedule.
+    The claim itself compares each parameter.
     """
-    published = getattr(claim.check, "keywords", {}).get("published")
-    if published is None:
-        return
-    by_unit = [
-        [*chain(*(_check_request(claim, published, each, unit) for each in published.requests))]
-        for unit in accuracy_units(Trial(claim).original_algorithm)
-    ]
-    best = min(by_unit, key=len)
-    yield (best[0], False) if best else ("the printed schedule", True)
-
-
-def _check_request(
-    claim: Claim, published: PublishedSchedule, request: ScheduleRequest, accuracy: Unit
-) -> list[str]:
-    """Describe the parameters, printed for a request, that do not scale with the units.
-
-    Among the possible units of the parameters in the request, the best ones count.
-    """
-
-    def compute(scaling: Scaling, units: Mapping[str, Unit]) -> Mapping[str, Any]:
-        other = replace(
-            request,
-            epsilon=request.epsilon * scaling.factor(accuracy),
-            constants=scaling.constants(request.constants),
-            parameters=scaling.convert_numbers(request.parameters, units),
-        )
-        return published.compute(other)
-
-    choices = _unit_choices(claim, request.parameters)
-    departures = (find_departures(partial(compute, units=units)) for units in choices)
-    return min((real + integers for real, integers in departures), key=len)
+    if "published" in getattr(claim.check, "keywords", {}):
+        result = check_schedule(Trial(claim).original_algorithm)
+        if result is not None and result.homogeneous is not None:
+            yield result.description, result.homogeneous
 
 
 def find_departures(

@@ -112,31 +112,6 @@ def test_bad_samples_are_refused_and_change_nothing(bad):
         means.log_e_values([1.0, bad], 1.0)
 
 
-# --- intervals of a mean --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("size", [2, 3, 20])
-def test_intervals_are_those_of_scipy(size):
-    samples = np.random.default_rng(size).normal(5, 2, size=size)
-    interval, error = st.mean_interval(samples), samples.std(ddof=1) / math.sqrt(size)
-    expected = stats.t.interval(0.95, size - 1, loc=samples.mean(), scale=error)
-    assert (interval.lower, interval.upper) == pytest.approx(expected)
-
-
-def test_one_sample_says_nothing_of_its_spread():
-    assert st.mean_interval([3.0]) == means.ConfidenceInterval(-math.inf, math.inf)
-
-
-def test_samples_that_do_not_vary_are_a_number():
-    samples = [0.1, 0.1 * (1 + 2e-16), 0.1]
-    assert st.mean_interval(samples) == means.ConfidenceInterval(
-        *2 * [pytest.approx(0.1, rel=1e-15)]
-    )
-    assert st.mean_interval([0.0, 0.0]) == means.ConfidenceInterval(0.0, 0.0)
-    small = st.mean_interval([1e-30, 2e-30])
-    assert small.lower < 1e-30 < 2e-30 < small.upper
-
-
 # --- exponents ------------------------------------------------------------------------------------
 
 
@@ -593,10 +568,7 @@ REFUSED = {
     ],
     "threshold": [lambda: st.EProcess(1.0, threshold=1.0)],
     "samples must be a list": [lambda: means.log_e_values(1.0, 1.0)],
-    "samples": [
-        *(lambda x=x: st.mean_interval(x) for x in ([], [math.nan], [math.inf], [[1.0]], ["one"])),
-        *(lambda x=x: st.decide_mean(x, 1.0) for x in ([], [[1.0]], [-1.0], [math.nan])),
-    ],
+    "samples": [*(lambda x=x: st.decide_mean(x, 1.0) for x in ([], [[1.0]], [-1.0], [math.nan]))],
     "successes": [lambda x=x: st.decide_share(x, 0.1) for x in ([], [0.5], [math.nan])],
     "limit": [lambda most=most: st.decide_share([1], most) for most in (0.0, 1.1)],
     "ratios": [lambda x=x: st.decide_inequality(x) for x in ([], [math.nan, 0.5], "many")],

@@ -16,7 +16,7 @@ from pfbench.sets import L2Ball
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance, reproducibility
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.statements.error_law import group_errors
-from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_interval
+from pfbench.verification.statistics import LEVEL, Decision, decide_exact
 
 
 def enumerable_logistic(rng: np.random.Generator) -> NonconvexLogistic:
@@ -128,8 +128,9 @@ def _check_sampled_means(trial: Trial, problem: Problem, estimator: str) -> Evid
     snapshots = np.abs(np.delete(errors, random, axis=1)).max(initial=0.0)
     measured = {"relative deviation": deviation, "at snapshots": float(snapshots) / scale}
     p_value = min(1.0, min(map(_p_value_of_zero_mean, columns.T)) * columns.shape[1])
-    half = max(np.ptp([*vars(mean_interval(column)).values()]) / 2.0 for column in columns.T)
-    measured["half width of the interval"] = float(half)
+    spread = float(columns.std(axis=0, ddof=1).max()) / math.sqrt(len(columns))
+    half = float(scipy.special.stdtrit(len(columns) - 1, 0.975)) * spread  # of a t-interval
+    measured["half width of the interval"] = half
     if not measured["at snapshots"] <= _ROUNDING:
         words = "The estimate at a snapshot is not the gradient."
         decision = Decision("violated", words, measured, None)

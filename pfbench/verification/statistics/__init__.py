@@ -25,7 +25,6 @@ from pfbench.verification.statistics.exponents import make_fit_function as make_
 from pfbench.verification.statistics.means import LEVEL as LEVEL
 from pfbench.verification.statistics.means import MOST_TESTS as MOST_TESTS
 from pfbench.verification.statistics.means import EProcess as EProcess
-from pfbench.verification.statistics.means import mean_interval as mean_interval
 from pfbench.verification.statistics.medians import EARLY_SEEDS as EARLY_SEEDS
 from pfbench.verification.statistics.medians import MOST_SEEDS as MOST_SEEDS
 from pfbench.verification.statistics.medians import SEEDS as SEEDS

@@ -216,43 +216,12 @@ _LEAST = 1e-10
 """Smallest lower limit that is searched, and its accuracy, relative to the largest sample."""
 
 
-# --- intervals of a mean --------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class ConfidenceInterval:
     """Confidence interval [lower, upper]."""
 
     lower: float
     upper: float
-
-
-def mean_interval(samples: npt.ArrayLike) -> ConfidenceInterval:
-    """Return the two-sided t-interval of a mean, with confidence `CONFIDENCE`.
-
-    The interval from a single sample is the whole line, since its spread is unknown. If all
-    samples agree to 12 digits, the interval is the single point at their mean.
-
-    Parameters
-    ----------
-    samples
-        Independent samples, shape (n,). The interval is exact for normal samples. For 20
-        exponential samples the one-sided upper limit at 95 % covers in about 89 % of cases.
-
-    Raises
-    ------
-    InputError
-        If there is no sample, or one is not finite.
-    """
-    x, quantile = check_samples(samples), (1 + CONFIDENCE) / 2
-    if x.size == 1:
-        return ConfidenceInterval(-math.inf, math.inf)
-    mean, half = float(x.mean()), 0.0
-    if np.ptp(x) > 1e-12 * np.abs(x).max():
-        with np.errstate(over="ignore"):
-            error = float(x.std(ddof=1) / math.sqrt(x.size))
-        half = float(scipy.special.stdtrit(x.size - 1, quantile)) * error
-    return ConfidenceInterval(mean - half, mean + half)
 
 
 # --- validation -----------------------------------------------------------------------------------
