@@ -30,7 +30,7 @@ def noisy(exponent, seeds=20, noise=0.2, seed=0, x=X):
 
 def test_the_level_is_split_over_the_tests():
     assert pytest.approx(1e-6) == st.LEVEL * st.MOST_TESTS
-    assert st.EProcess(1.0).threshold == pytest.approx(st.MOST_TESTS * 1e6)
+    assert [st.rejects(math.log(st.MOST_TESTS * x)) for x in (0.99e6, 1.01e6)] == [False, True]
 
 
 # --- the e-process --------------------------------------------------------------------------------
@@ -38,13 +38,10 @@ def test_the_level_is_split_over_the_tests():
 
 def test_e_values_are_averages_of_products():
     samples = np.random.default_rng(1).exponential(3.0, size=30)
-    process = st.EProcess(2.0)
-    added = [process.add(x) for x in samples]
     expected = [math.log(product_e_value(samples[: i + 1], 2.0)) for i in range(30)]
-    np.testing.assert_allclose(added, expected, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(means.log_e_values(samples, 2.0), expected, rtol=1e-12, atol=1e-13)
-    assert process.log_value == added[-1]
-    assert process.p_value == pytest.approx(min(1.0, math.exp(-max(expected))))
+    assert st.max_log_e_value(samples, 2.0) == pytest.approx(max(0.0, *expected))
+    assert st.max_log_e_value([], 2.0) == 0.0
 
 
 def test_many_sequences_at_once_are_each_a_sequence():
@@ -72,26 +69,11 @@ def test_runs_needed_at_a_constant_ratio(ratio, most):
     assert math.log(67e6) / math.log(ratio) < needed <= most
 
 
-def test_rejected_from_when_the_threshold_is_exceeded():
-    process = st.EProcess(1.0, threshold=20)
-    seen = 0.0
-    for x in [*np.random.default_rng(4).exponential(1.6, size=40), *[0.0] * 60]:
-        seen = max(seen, process.add(x))
-        assert process.has_rejected == (seen > math.log(20))
-    assert process.has_rejected
-    assert process.log_value < 0
-    assert process.p_value < 1 / 20
-
-
 @pytest.mark.parametrize("before", [[], [0.0], [0.5, 3.0]])
 def test_an_infinite_sample_rejects_for_good(before):
     samples = [*before, math.inf, 0.0, 1.0]
-    process = st.EProcess(1.0)
-    values = [process.add(x) for x in samples]
-    assert process.has_rejected
-    assert process.p_value == 0
-    assert values[len(before) :] == [math.inf] * 3
-    np.testing.assert_allclose(means.log_e_values(samples, 1.0), values, rtol=1e-12, atol=1e-13)
+    assert [*means.log_e_values(samples, 1.0)[len(before) :]] == [math.inf] * 3
+    assert st.rejects(st.max_log_e_value(samples, 1.0))
 
 
 def test_no_overflow_in_long_sequences():
@@ -101,13 +83,7 @@ def test_no_overflow_in_long_sequences():
 
 
 @pytest.mark.parametrize("bad", [-1e-9, math.nan, -math.inf])
-def test_bad_samples_are_refused_and_change_nothing(bad):
-    process = st.EProcess(1.0)
-    process.add(2.0)
-    before = process.log_value
-    with pytest.raises(InputError, match="nonnegative"):
-        process.add(bad)
-    assert process.log_value == before
+def test_bad_samples_are_refused(bad):
     with pytest.raises(InputError, match="nonnegative"):
         means.log_e_values([1.0, bad], 1.0)
 
@@ -561,12 +537,10 @@ REFUSED = {
         lambda bound=bound, decide=decide: decide(bound)
         for bound in (0.0, -1.0, math.nan, math.inf)
         for decide in (
-            st.EProcess,
             lambda bound: means.log_e_values([1.0], bound),
             lambda bound: st.decide_mean([1.0, 2.0], bound),
         )
     ],
-    "threshold": [lambda: st.EProcess(1.0, threshold=1.0)],
     "samples must be a list": [lambda: means.log_e_values(1.0, 1.0)],
     "samples": [*(lambda x=x: st.decide_mean(x, 1.0) for x in ([], [[1.0]], [-1.0], [math.nan]))],
     "successes": [lambda x=x: st.decide_share(x, 0.1) for x in ([], [0.5], [math.nan])],

@@ -16,7 +16,7 @@ from pfbench.sets import L2Ball
 from pfbench.verification import Floats, Instance, NotTestable, StepRecord, Trial
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.instruments.slopes import Valley
-from pfbench.verification.statistics import Decision, EProcess, is_doubtful
+from pfbench.verification.statistics import Decision, is_doubtful, max_log_e_value, rejects
 from pfbench.verification.step_record import is_positive_multiple, is_unit_length
 
 METHODS: Mapping[str, type[NFWU]] = {
@@ -181,12 +181,10 @@ def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decisi
     subject
         Name of the bound in the reason.
     """
-    process = EProcess(1.0)
-    for ratio in ratios:
-        process.add(ratio)
-    p_value = process.p_value
-    measured = {"sampled ratio": float(np.mean(ratios)), "log_e_value": process.log_largest}
-    if process.has_rejected:
+    largest = max_log_e_value(ratios, 1.0)
+    p_value = math.exp(-largest)
+    measured = {"sampled ratio": float(np.mean(ratios)), "log_e_value": largest}
+    if rejects(largest):
         return Decision("violated", f"The e-process rejects {subject}.", measured, p_value)
     if is_doubtful(p_value):
         reason = f"The e-process is evidence against {subject}, but rejects nothing."

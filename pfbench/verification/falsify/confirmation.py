@@ -26,7 +26,7 @@ from pfbench.verification.falsify.genomes import Entry, list_number_positions
 from pfbench.verification.falsify.searched_problem import Skip, build_problem
 from pfbench.verification.falsify.statement import Ratio, SearchedStatement, list_statements
 from pfbench.verification.instruments.enumerated_random import MOST_BRANCHES, NotEnumerable
-from pfbench.verification.statistics import EProcess
+from pfbench.verification.statistics import max_log_e_value, rejects
 from pfbench.verification.subject import NotTestable
 from pfbench.verification.user_claims import collect_paper
 
@@ -147,16 +147,16 @@ def _confirm_mean_by_e_process(
     The runs have seeds that the search has not used.
     """
     case = statement.prepare_run(build_problem(entry.genome), entry.T, deadline)
-    process, bound, total, runs = EProcess(1.0), float(case.bound_value()), 0.0, 0
+    bound, total, runs, ratios = float(case.bound_value()), 0.0, 0, list[float]()
     for child in np.random.SeedSequence(entropy).spawn(limit):
         ratio = float(case.measure_run(np.random.default_rng(child)) / bound)
         if ratio < -_ROUNDING:
             return "the quantity is negative in some run, and an e-process needs it to be >= 0", {}
         total, runs = total + ratio, runs + 1
-        process.add(max(ratio * (1.0 - _ROUNDING), 0.0))
-        mean = total / runs
-        if process.has_rejected:
-            e_value = float(np.exp(min(process.log_largest, 700.0)))
+        ratios.append(max(ratio * (1.0 - _ROUNDING), 0.0))
+        mean, largest = total / runs, max_log_e_value(ratios, 1.0)
+        if rejects(largest):
+            e_value = math.exp(min(largest, 700.0))
             record = {"arithmetic": "e-process", "e_value": e_value, "runs": runs}
             result = Ratio(mean, mean * bound, bound, case.steps or 1)
             return "", record | _describe_replay(result, case.problem)

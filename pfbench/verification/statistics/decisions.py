@@ -161,7 +161,7 @@ def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE
 
 def _decide_mean_at_most_one(ratios: means.Array, max_ratio: float) -> Decision:
     """Decide whether ratios of samples to their bounds have a mean of at most 1."""
-    largest = max(0.0, float(means.log_e_values(ratios, 1.0).max()))
+    largest = means.max_log_e_value(ratios, 1.0)
     limits = means.sequential_limits(ratios, means.CONFIDENCE, max_ratio)
     interval = means.sequential_limits(ratios, (1 + means.CONFIDENCE) / 2, max_ratio)
     measured = {
@@ -242,7 +242,7 @@ def decide_share(successes: npt.ArrayLike, limit: float) -> Decision:
     n, k = values.size, int(values.sum())
     both = 2.0 * means.CONFIDENCE - 1.0  # of the two limits; each is one-sided at 95 %
     lower, upper = scipy.stats.binomtest(k, n).proportion_ci(both, method="exact")
-    largest = max(0.0, float(means.log_e_values(values, share).max()))
+    largest = means.max_log_e_value(values, share)
     measured = {
         "runs": float(n),
         "ratio": k / n / share,
@@ -401,7 +401,7 @@ def decide_mean_sequentially(
         samples = np.concatenate([samples, new])
         ratios = means.divide_by_bound(samples, bound)
         clear = means.upper_limit(ratios, means.CONFIDENCE) <= 1
-        if not (clear or samples.size == limit or rejects(means.log_e_values(ratios, 1.0).max())):
+        if not (clear or samples.size == limit or rejects(means.max_log_e_value(ratios, 1.0))):
             continue
         decision = _decide_mean_at_most_one(ratios, means.RANGE)
         if decision.verdict != Verdict.INCONCLUSIVE or samples.size == limit:

@@ -34,69 +34,15 @@ GRID.setflags(write=False)
 # --- the e-process --------------------------------------------------------------------------------
 
 
-class EProcess:
-    """Sequential test that nonnegative samples have conditional means of at most `bound`.
+def log_e_values(samples: npt.ArrayLike, bound: float) -> Array:
+    """Return the log e-values of the e-process after each sample, for many sequences at once.
 
     The claim is E[X_i | X_1, ..., X_{i-1}] <= `bound` for samples X_i >= 0. The e-value is the
     average over λ in `GRID` of Π(1 + λ(X_i/bound − 1)). If the claim is true, this is a nonnegative
     supermartingale that starts at 1, for every distribution of the X_i. So the probability that it
-    ever exceeds `threshold` is at most 1/`threshold` (Ville's inequality). The bound also holds if
-    a user looks after each sample and stops at any time.
-
-    Parameters
-    ----------
-    bound
-        The claimed bound of the mean, positive.
-    threshold
-        The e-value that rejects, greater than 1.
-
-    Attributes
-    ----------
-    log_value
-        Natural logarithm of the e-value now.
-    log_largest
-        Largest value of `log_value` so far.
-    """
-
-    def __init__(self, bound: float, threshold: float = 1 / LEVEL) -> None:
-        self.bound = check_real("bound", bound, above=0)
-        self.threshold = check_real("threshold", threshold, above=1)
-        self.log_value = 0.0
-        self.log_largest = 0.0
-        self._log_wealth = np.zeros(GRID.size)
-
-    def add(self, x: float) -> float:
-        """Add a sample and return the logarithm of the e-value.
-
-        An infinite sample makes the e-value infinite for good.
-
-        Raises
-        ------
-        InputError
-            If `x` is negative or NaN.
-        """
-        gains = _log_gains(divide_by_bound([x], self.bound))[0]
-        if self.log_value < math.inf and gains[-1] < math.inf:
-            self._log_wealth += gains
-            self.log_value = float(_log_mean_wealth(self._log_wealth))
-        else:
-            self.log_value = math.inf
-        self.log_largest = max(self.log_largest, self.log_value)
-        return self.log_value
-
-    @property
-    def has_rejected(self) -> bool:
-        """Whether the e-value has ever exceeded the threshold."""
-        return self.log_largest > math.log(self.threshold)
-
-    @property
-    def p_value(self) -> float:
-        """P-value that is valid at every look: 1 over the largest e-value so far."""
-        return math.exp(-self.log_largest)
-
-
-def log_e_values(samples: npt.ArrayLike, bound: float) -> Array:
-    """Return the log e-values of an `EProcess` after each sample, for many sequences at once.
+    ever exceeds a threshold is at most 1/threshold (Ville's inequality). The bound also holds if a
+    user looks after each sample and stops at any time. An infinite sample makes the e-value
+    infinite for good.
 
     Parameters
     ----------
@@ -119,6 +65,11 @@ def log_e_values(samples: npt.ArrayLike, bound: float) -> Array:
     endless = np.logical_or.accumulate(np.isinf(ratios), axis=-1)
     values = _log_mean_wealth(np.cumsum(_log_gains(np.where(endless, 1.0, ratios)), axis=-2))
     return np.where(endless, np.inf, values)
+
+
+def max_log_e_value(samples: npt.ArrayLike, bound: float) -> float:
+    """Return the largest log e-value of a sequence so far, at least 0; see `log_e_values`."""
+    return float(log_e_values(samples, bound).max(initial=0.0))
 
 
 def divide_by_bound(samples: npt.ArrayLike, bound: float) -> Array:
@@ -175,7 +126,7 @@ def sequential_limits(
     count as R, so a law with much of its mean above R is covered less often. If the mean of the
     samples exceeds the limit, R is not their range, and the limit is infinite.
 
-    Lower limit: the least m that `EProcess` does not reject at that level, for every law, or the
+    Lower limit: the least m that the e-process does not reject at that level, for every law, or the
     mean of the samples if that is less.
 
     Parameters
