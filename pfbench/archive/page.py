@@ -10,7 +10,7 @@ from typing import Any
 from pfbench.base.escaping import escape_hidden
 from pfbench.base.status import Verdict
 from pfbench.runs.storage.archive import BADGE, PAGE, SCRIPT
-from pfbench.verification.coverage import sizes_in_words
+from pfbench.verification.step_record import sizes_in_words
 
 _RIGHT, _WRONG, _OTHER, _NEUTRAL = "#2e7d32", "#b71c1c", "#8d6e00", "#1f4e79"
 _SIGNS = str.maketrans({"|": "\\|", "<": "&lt;", "`": "'", "@": "&#64;"})

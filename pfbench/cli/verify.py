@@ -190,11 +190,11 @@ def sentences_on_unreproduced_errata(findings: "Sequence[ErratumFinding]") -> It
 
 
 def _render_verdicts(done: "Verification") -> RenderableType:
-    from pfbench.verification.coverage import sizes_in_words
     from pfbench.verification.replay.replay_checks import NOT_COMPARED
     from pfbench.verification.reproducibility import WORDS
     from pfbench.verification.statements.horizons import LEFT_OUT
     from pfbench.verification.statements.rate import NO_EVIDENCE
+    from pfbench.verification.step_record import sizes_in_words
     from pfbench.verification.summaries import describe_worst_ratio, summarise_main_numbers
 
     rows: list[tuple[str | Text, ...]] = []

@@ -1,15 +1,16 @@
-"""Record of one step of an algorithm: the yielded state, and the oracle calls of the step."""
+"""Records of runs: the state and the oracle calls of each step, and the largest sizes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
+from pfbench.base.protocols import Problem
 from pfbench.base.state import Point, State
-from pfbench.verification.coverage import CoveredSizes
 from pfbench.verification.instruments.oracle_tally import ComponentTally
 from pfbench.verification.subject import MethodFailed, NotTestable
 
@@ -18,6 +19,67 @@ MAX_CALLS_PER_STEP = 200_000
 
 Conditional gradient sliding needs at most the 150 000 of its theorem in any check.
 """
+
+
+HORIZONS = "horizons"
+"""Key of the tested horizons among the measured values of a verdict."""
+
+_SIZES = ("n", "d", "T", "components")
+
+_STEP, _ENTRY = 1e-4, 2e-9
+"""Typical seconds of a step, and of one entry of a gradient, on one core."""
+
+
+@dataclass
+class CoveredSizes:
+    """Largest sizes of the problems and runs in the check of a claim.
+
+    Attributes
+    ----------
+    n, d
+        Number of components, and of entries of a point.
+    T
+        Number of iterations.
+    components
+        Number of distinct components queried in one run, if they are counted.
+    work
+        Estimated seconds of all runs together, from their steps and calls.
+    horizons
+        The horizons that were tested, if there were several.
+    has_other_direction
+        Whether the method queries `lo` at something else than its yielded estimate.
+    """
+
+    n: int = 0
+    d: int = 0
+    T: int = 0
+    components: int = 0
+    work: float = 0.0
+    horizons: tuple[int, ...] = ()
+    has_other_direction: bool = False
+
+    def add_run(self, problem: Problem, iterations: int, tally: Any) -> None:
+        """Include a run of `iterations` steps on a problem, with its oracle calls in `tally`."""
+        d = prod(getattr(problem.start(), "shape", ()))
+        n = int(problem.n or 0)
+        result = (n, int(d), iterations, tally.distinct_components)
+        for name, number in zip(_SIZES, result, strict=True):
+            setattr(self, name, max(getattr(self, name), number))
+        measured = iterations * (_STEP + 2.0 * _ENTRY * n * d)
+        self.work += measured + _ENTRY * d * sum(tally.charged)
+
+    def reset(self, sizes: "CoveredSizes") -> None:
+        """Set all sizes to those of another object, e.g. of a copy made earlier."""
+        vars(self).update(vars(sizes))
+
+    @property
+    def as_measured(self) -> dict[str, Any]:
+        """Sizes by name, as entries of a verdict's measured values; empty if no run was added."""
+        if not self.T:
+            return {}
+        sizes = {f"largest {name}": float(getattr(self, name)) for name in _SIZES}
+        group = {HORIZONS: list(self.horizons)} if self.horizons else {}
+        return {name: number for name, number in sizes.items() if number > 0.0} | group
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +213,20 @@ def _as_floats_or_none(g: Any) -> Floats | None:
         return None if g is None else np.asarray(g, dtype=np.float64)
     except (TypeError, ValueError):
         return None
+
+
+def sizes_in_words(measured: Mapping[str, Any], with_horizons: bool = False) -> str:
+    """Return the largest tested sizes of a verdict as text, e.g. "T <= 3 200, n <= 64, d <= 3".
+
+    With `with_horizons`, the text lists all tested horizons if there were several.
+    """
+    sizes = {name: measured.get(f"largest {name}") for name in ("T", "n", "d")}
+    parts = [f"{name} <= {_format_thousands(size)}" for name, size in sizes.items() if size]
+    group = measured.get(HORIZONS) if with_horizons else None
+    if group and parts:
+        parts[0] = f"T = {', '.join(map(_format_thousands, group))}"
+    return ("; " if group else ", ").join(parts)
+
+
+def _format_thousands(number: float) -> str:
+    return f"{int(number):,}".replace(",", " ")

@@ -27,12 +27,11 @@ from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.steps import Steps, oracle_class
 from pfbench.runs.loop.trace import OUTSIDE_REASON
 from pfbench.verification.claim import Claim
-from pfbench.verification.coverage import CoveredSizes
 from pfbench.verification.instruments.enumerated_random import EnumerableGenerator, NotEnumerable
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.instruments.oracle_tally import ComponentTally, TalliedProblem
 from pfbench.verification.statistics import Decision, decide_mean_sequentially, decide_uniform
-from pfbench.verification.step_record import StepRecord, StepRecorder
+from pfbench.verification.step_record import CoveredSizes, StepRecord, StepRecorder
 from pfbench.verification.subject import (
     ClaimBroken,
     MethodFailed,

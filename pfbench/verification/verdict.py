@@ -13,11 +13,11 @@ from pfbench.base.escaping import html_fields
 from pfbench.base.status import NEAR
 from pfbench.base.status import Verdict as VerdictName
 from pfbench.verification.claim import Claim
-from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.criteria import CRITERIA, Complexity
 from pfbench.verification.homogeneity import recheck_inhomogeneous_bound
 from pfbench.verification.reproducibility import UNREPEATABLE, WORDS
 from pfbench.verification.statistics import Decision, Evidence
+from pfbench.verification.step_record import sizes_in_words
 from pfbench.verification.subject import (
     ClaimBroken,
     MethodFailed,

@@ -7,11 +7,11 @@ from typing import Any
 
 from pfbench.base.escaping import escape_hidden, markdown_table
 from pfbench.verification import summaries
-from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.criteria import CRITERIA
 from pfbench.verification.homogeneity import Homogeneity
 from pfbench.verification.outcomes import ErratumFinding, Verification
 from pfbench.verification.power import FACTORS, SEEDS, PowerSearch
+from pfbench.verification.step_record import sizes_in_words
 from pfbench.verification.verdict import Verdict
 
 WORST_RATIO = "worst ratio found"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.criteria import CRITERIA, EXCESS, Complexity, ComplexityOrder
 from pfbench.verification.statistics import decide_mean
+from pfbench.verification.step_record import sizes_in_words
 from pfbench.verification.summaries import (
     format_ratio_or_exponents,
     slack_factor,

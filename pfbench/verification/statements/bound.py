@@ -27,7 +27,7 @@ from pfbench.verification.statements.setting import (
     iterate_instances,
     iterate_titled_problems,
 )
-from pfbench.verification.statistics.medians import ROUNDING
+from pfbench.verification.statistics.means import ROUNDING
 from pfbench.verification.subject import MethodFailed, NotTestable
 from pfbench.verification.trial import Trial
 

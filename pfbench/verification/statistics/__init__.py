@@ -23,13 +23,13 @@ from pfbench.verification.statistics.decisions import rejects as rejects
 from pfbench.verification.statistics.exponents import Exponent as Exponent
 from pfbench.verification.statistics.exponents import fit_exponent as fit_exponent
 from pfbench.verification.statistics.exponents import make_fit_function as make_fit_function
+from pfbench.verification.statistics.means import EARLY_SEEDS as EARLY_SEEDS
 from pfbench.verification.statistics.means import LEVEL as LEVEL
+from pfbench.verification.statistics.means import MOST_SEEDS as MOST_SEEDS
 from pfbench.verification.statistics.means import MOST_TESTS as MOST_TESTS
+from pfbench.verification.statistics.means import SEEDS as SEEDS
+from pfbench.verification.statistics.means import SeedRows as SeedRows
 from pfbench.verification.statistics.means import max_log_e_value as max_log_e_value
-from pfbench.verification.statistics.medians import EARLY_SEEDS as EARLY_SEEDS
-from pfbench.verification.statistics.medians import MOST_SEEDS as MOST_SEEDS
-from pfbench.verification.statistics.medians import SEEDS as SEEDS
-from pfbench.verification.statistics.medians import SeedRows as SeedRows
 from pfbench.verification.statistics.parts import (
     best_if_all_hold_else_worst as best_if_all_hold_else_worst,
 )

@@ -13,7 +13,7 @@ from pfbench.base.checks import check_integer, check_real
 from pfbench.base.errors import InputError
 from pfbench.base.status import NEAR, Verdict
 from pfbench.verification.statistics import means
-from pfbench.verification.statistics.medians import ROUNDING
+from pfbench.verification.statistics.means import ROUNDING
 
 WITHIN_10, ATTAINED = 0.1, 0.99
 """Shares of a bound that the lower limit of a measured number reaches for *within-10* and for

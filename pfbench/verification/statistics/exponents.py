@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pfbench.base.checks import check_finite_array
 from pfbench.base.errors import InputError
 from pfbench.verification.statistics import means
-from pfbench.verification.statistics.medians import ROUNDING, median_interval
+from pfbench.verification.statistics.means import ROUNDING, median_interval
 
 CURVATURE = 0.1
 """A fit is curved if the slope changes significantly by more than this over the range."""

@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from pfbench.base.checks import check_real
 from pfbench.base.status import NEAR, Verdict
-from pfbench.verification.statistics import means, medians
+from pfbench.verification.statistics import means
 from pfbench.verification.statistics.decisions import WITHIN_10, Decision, decide_by_limits
 from pfbench.verification.statistics.exponents import Exponent
-from pfbench.verification.statistics.medians import EARLY_SEEDS, MOST_SEEDS, ROUNDING, SEEDS
+from pfbench.verification.statistics.means import EARLY_SEEDS, MOST_SEEDS, ROUNDING, SEEDS
 
 EXPONENT_MARGIN = 0.1
 """Tolerance of an exponent of calls to a target."""
@@ -52,8 +52,8 @@ def decide_median(
         return _decide_by_interim_analyses(
             lambda count: decide_median(ratios(count), bound), _is_settled, seeds
         )
-    values = medians.check_values_without_nan(ratios) / bound
-    interval, p_value = medians.median_interval(values), medians.sign_p_value(values, 1.0)
+    values = means.check_values_without_nan(ratios) / bound
+    interval, p_value = means.median_interval(values), means.sign_p_value(values, 1.0)
     measured = {
         "seeds": float(values.size),
         "ratio": float(np.median(values)),
@@ -161,7 +161,7 @@ def decide_exponent(
     if exponent.deterministic:
         p_value, rejected = None, exponent.slope > upper + ROUNDING
     else:
-        p_value = medians.sign_p_value(exponent.slopes, upper)
+        p_value = means.sign_p_value(exponent.slopes, upper)
         rejected = p_value <= means.LEVEL
     if not (rejected or exponent.upper <= upper + ROUNDING):
         reason = f"The interval of the median slope extends above {upper:g}."
