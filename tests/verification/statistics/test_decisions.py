@@ -23,7 +23,7 @@ from pfbench.verification.statistics import (
     combine_all,
     combine_parts_and_conditions,
     decide_uniform,
-    medians,
+    means,
 )
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
@@ -55,7 +55,7 @@ def verdict_of(decide, above, first):
 def test_the_sign_test_is_the_binomial_one(above, seeds):
     values = np.where(np.arange(seeds) < above, 2.2, -50.0)
     expected = stats.binomtest(above, seeds, alternative="greater").pvalue
-    assert medians.sign_p_value(values, 2.1) == pytest.approx(expected)
+    assert means.sign_p_value(values, 2.1) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("chance", [0.5, 0.3, 0.05])
@@ -63,7 +63,7 @@ def test_no_law_is_rejected_above_its_p_value(chance):
     """All 2^10 outcomes of 10 values that lie above with a chance: ties are within."""
     by_p = []
     for above in itertools.product((0, 1), repeat=10):
-        p = medians.sign_p_value(np.array(above, dtype=float), 0.0)
+        p = means.sign_p_value(np.array(above, dtype=float), 0.0)
         by_p.append((p, chance ** sum(above) * (1 - chance) ** (10 - sum(above))))
     for level in {p for p, _ in by_p}:
         share = sum(weight for p, weight in by_p if p <= level)
@@ -74,7 +74,7 @@ def test_no_law_is_rejected_above_its_p_value(chance):
 
 @pytest.mark.parametrize("seeds", range(1, 42))
 def test_each_end_misses_in_at_most_half_of_the_rest_and_no_nearer_one_would(seeds):
-    found = medians.median_interval(np.arange(1.0, seeds + 1))
+    found = means.median_interval(np.arange(1.0, seeds + 1))
     tail = 0.025
     if math.isinf(found.upper):
         assert found.lower == -math.inf
@@ -87,9 +87,9 @@ def test_each_end_misses_in_at_most_half_of_the_rest_and_no_nearer_one_would(see
 
 
 def test_the_last_look_is_the_fewest_that_let_two_lie_within():
-    assert stats.binom.cdf(2, medians.MOST_SEEDS, 0.5) <= st.LEVEL
-    assert stats.binom.cdf(2, medians.MOST_SEEDS - 1, 0.5) > st.LEVEL
-    assert stats.binom.cdf(3, medians.MOST_SEEDS, 0.5) > st.LEVEL
+    assert stats.binom.cdf(2, means.MOST_SEEDS, 0.5) <= st.LEVEL
+    assert stats.binom.cdf(2, means.MOST_SEEDS - 1, 0.5) > st.LEVEL
+    assert stats.binom.cdf(3, means.MOST_SEEDS, 0.5) > st.LEVEL
 
 
 def test_the_early_look_is_the_least_that_leaves_the_others_their_levels():
@@ -99,10 +99,10 @@ def test_the_early_look_is_the_least_that_leaves_the_others_their_levels():
         level = stats.binom.cdf(range(seeds), seeds, 0.5)
         return level[level <= 0.025].max(initial=0.0)
 
-    between = max(missed(seeds) for seeds in range(medians.EARLY_SEEDS + 1, medians.MOST_SEEDS))
-    late = between + missed(medians.MOST_SEEDS)
-    assert late + 0.5**medians.EARLY_SEEDS <= 0.05
-    assert late + 0.5 ** (medians.EARLY_SEEDS - 1) > 0.05
+    between = max(missed(seeds) for seeds in range(means.EARLY_SEEDS + 1, means.MOST_SEEDS))
+    late = between + missed(means.MOST_SEEDS)
+    assert late + 0.5**means.EARLY_SEEDS <= 0.05
+    assert late + 0.5 ** (means.EARLY_SEEDS - 1) > 0.05
 
 
 def chances(sizes):
@@ -123,11 +123,11 @@ def test_all_looks_keep_their_levels_under_every_law(decide, first):
     others, whatever the law; at the boundary each does so with chance 1/2.
     """
     said = dict.fromkeys(("holds", "violated", "inconclusive"), 0.0)
-    earliest = min(first, medians.EARLY_SEEDS)
-    for above, weight in chances((earliest, first - earliest, medians.MOST_SEEDS - first)):
+    earliest = min(first, means.EARLY_SEEDS)
+    for above, weight in chances((earliest, first - earliest, means.MOST_SEEDS - first)):
         verdict, seeds = verdict_of(decide, above, first)
         said["holds" if verdict == "within-10" else verdict] += weight
-        assert verdict != "violated" or seeds == medians.MOST_SEEDS
+        assert verdict != "violated" or seeds == means.MOST_SEEDS
     assert 0.01 < said["holds"] <= 0.05
     # An early look that says holds is of seven within, of which the last says violated never.
     assert said["violated"] == pytest.approx(stats.binom.cdf(2, 41, 0.5))
@@ -180,8 +180,8 @@ def test_an_early_look_decides_no_counts_that_may_be_curved(change, seeds):
 
 def test_a_value_at_the_bound_speaks_for_it():
     assert st.decide_median(np.full(20, 3.0), 3.0).verdict == "attained"
-    assert medians.sign_p_value(np.full(41, 0.1 + 0.2), 0.3) == 1
-    assert medians.sign_p_value(np.full(41, 0.3 + 1e-8), 0.3) <= st.LEVEL
+    assert means.sign_p_value(np.full(41, 0.1 + 0.2), 0.3) == 1
+    assert means.sign_p_value(np.full(41, 0.3 + 1e-8), 0.3) <= st.LEVEL
 
 
 def test_verdicts_of_medians():
@@ -219,7 +219,7 @@ def test_rows_are_made_when_they_are_asked_for_and_once():
 
 @pytest.mark.parametrize("values", [[], [math.nan, 1.0], [[1.0, 2.0]], "many"])
 def test_bad_values_are_refused(values):
-    for function in (lambda v: medians.sign_p_value(v, 1.0), medians.median_interval):
+    for function in (lambda v: means.sign_p_value(v, 1.0), means.median_interval):
         with pytest.raises(InputError, match="values"):
             function(values)
     with pytest.raises(InputError, match="bound"):
