@@ -46,24 +46,6 @@ _ALL = 200_000
 Derivative = Callable[[Point], Gradient]
 
 
-def check_start(problem: Any) -> str:
-    """Check that `start` returns a point of the feasible set, as a new copy in each call."""
-    x, start = problem.start(), problem.start()
-    require(problem.set.contains(x), "the start must be in the set", "it is outside", start=x)
-    if not isinstance(x, np.ndarray):
-        return "in the set"
-    copy = x.copy()
-    require(np.array_equal(x, start), "all starts must be equal", "two starts differ", start=x)
-    x += 1.0
-    require(
-        np.array_equal(problem.start(), copy),
-        "each call of start must return a new copy of the start point",
-        "a change of one start changes the next: return a copy",
-        start=copy,
-    )
-    return "in the set, a fresh copy each time"
-
-
 class ValueAndGradientChecks(ProblemChecks):
     """Checks of the value, gradient, Hessian and further attributes of a problem."""
 

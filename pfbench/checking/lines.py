@@ -14,6 +14,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import unwrap_scalar
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
+from pfbench.checking.findings import require
 from pfbench.points import (
     DensePointFormat,
     FactoredMatrix,
@@ -93,6 +94,24 @@ class LineSegment:
     def length(self) -> float:
         """Distance |y - x| of the two points."""
         return distance(self.x, self.y)
+
+
+def check_start(start: Callable[[], Any], contains: Callable[[Any], Any]) -> str:
+    """Check that `start` returns a point of the feasible set, as a new copy in each call."""
+    x, other = start(), start()
+    require(contains(x), "the start must be in the set", "contains is False", start=x)
+    if not isinstance(x, np.ndarray):
+        return "in the set"
+    copy = x.copy()
+    require(np.array_equal(x, other), "all starts must be equal", "two starts differ", start=x)
+    x += 1.0
+    require(
+        np.array_equal(start(), copy),
+        "each call of start must return a new copy of the start point",
+        "a change of one start changes the next: return a copy",
+        start=copy,
+    )
+    return "in the set, a fresh copy each time"
 
 
 class ProblemChecks:

@@ -15,8 +15,8 @@ from pfbench.checking.findings import (
     require,
     skip_unless_offered,
 )
-from pfbench.checking.function_checks import ComponentChecks, ValueAndGradientChecks, check_start
-from pfbench.checking.lines import PointSampler, norm
+from pfbench.checking.function_checks import ComponentChecks, ValueAndGradientChecks
+from pfbench.checking.lines import PointSampler, check_start, norm
 from pfbench.checking.penalty_checks import advantage_beyond_strong_convexity
 from pfbench.checking.sampler_checks import SamplerChecks
 
@@ -33,7 +33,8 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
         locations += locate_methods(problem.penalty or problem.set, *of_set.split())
         return runner.run_check(check, function, locations=locations)
 
-    if not look("start", lambda: check_start(problem), "start", "start contains"):
+    at_start = "start", "start contains"
+    if not look("start", partial(check_start, problem.start, problem.set.contains), *at_start):
         return
     samplers: list[PointSampler] = []
 

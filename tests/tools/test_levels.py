@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from pfbench.verification import statistics as st
-from pfbench.verification.statistics import decisions, means, medians
+from pfbench.verification.statistics import decisions, means
 from tools import levels
 
 CERTAIN = {"decide_deviations", "decide_exact", "decide_inequality", "decide_equality"}
@@ -76,7 +76,7 @@ def test_the_mean_in_place_of_the_median_would_show(monkeypatch):
             return float(np.mean(values) <= bound)
         return float(stats.ttest_1samp(values, bound, alternative="greater").pvalue)
 
-    monkeypatch.setattr(medians, "sign_p_value", of_mean)
+    monkeypatch.setattr(means, "sign_p_value", of_mean)
     (rule,) = (r for r in ON_LINES if r.name == "`decide_exponent`" and r.says == "p ≤ 1e-3")
     assert levels.is_above(levels.errors(rule, "0/10 coin", 20, 200), 200, rule.level)
 
