@@ -256,11 +256,9 @@ class AlgorithmChecks(RunRecords):
         start = self.problem.start()
         if not any(distance(state.x, start) for state in self.seed_zero_run.states):
             raise CheckSkipped("the method does not leave its start point on this problem")
-        require(
-            not self.seed_zero_run.has_same_iterates(other),
-            "the iterates must change if the oracles answer for -f in place of f",
-            "the iterates are identical: the method's steps do not depend on the oracles",
-        )
+        needed = "the iterates must change if the oracles answer for -f in place of f"
+        observed = "the iterates are identical: the method's steps do not depend on the oracles"
+        require(not self.seed_zero_run.has_same_iterates(other), needed, observed)
         return "the iterates differ if the oracles answer for -f"
 
     def check_reproducibility(self) -> str:
@@ -270,11 +268,9 @@ class AlgorithmChecks(RunRecords):
         deterministic one.
         """
         first, second = self.seed_zero_run, self.record_run()
-        require(
-            first.has_same_iterates(second) and first.counts == second.counts,
-            "two runs with the same seed must have equal iterates and calls",
-            "the runs differ: draw from `rng` alone, and keep nothing from run to run",
-        )
+        needed = "two runs with the same seed must have equal iterates and calls"
+        observed = "the runs differ: draw from `rng` alone, and keep nothing from run to run"
+        require(first.has_same_iterates(second) and first.counts == second.counts, needed, observed)
         records = [self.record_run(seed=seed) for seed in (1, 2, 3)]
         same = all(first.has_same_iterates(other) for other in records)
         if self.algorithm.deterministic:
@@ -325,11 +321,9 @@ class AlgorithmChecks(RunRecords):
         else:
             raise CheckSkipped(f"the method draws {draws.total()} components, too few to decide")
         missing = [str(i) for i in range(n) if not draws[i]]
-        require(
-            not missing or min(draws.values()) <= draws.total() / n / 4,
-            f"each of the {n} components must be drawn",
-            f"in {draws.total()} draws, all but {', '.join(missing)} are drawn alike",
-        )
+        needed = f"each of the {n} components must be drawn"
+        observed = f"in {draws.total()} draws, all but {', '.join(missing)} are drawn alike"
+        require(not missing or min(draws.values()) <= draws.total() / n / 4, needed, observed)
         return f"{draws.total()} draws of {n - len(missing)} of {n} components"
 
     def check_trace_invariance(self) -> str:
@@ -400,12 +394,9 @@ class AlgorithmChecks(RunRecords):
         run = record_private_reads(self.problem, self.algorithm, begin=begin)
         for _ in islice(run, self.max_states):
             pass
-        require(
-            np.array_equal(point_entries(x0), before),
-            "the method must not change its start point",
-            "the method changes its start point in place: move a copy with combine",
-            start=before,
-        )
+        needed = "the method must not change its start point"
+        observed = "the method changes its start point in place: move a copy with combine"
+        require(np.array_equal(point_entries(x0), before), needed, observed, start=before)
         return "unchanged"
 
     def check_copies_needed_points(self) -> str:

@@ -122,12 +122,9 @@ class ConstantSearch(ProblemChecks):
             raise CheckSkipped("the problem's `properties` do not contain convex")
         witness = _select_largest(self.lower_curvatures())
         allowed = 1e-9 * max(1.0, abs(value_as_float(problem, problem.start())))
-        require(
-            not witness.value > allowed,
-            "f(y) must be >= f(x) + <gradient(x), y - x>, as `properties` say that f is convex",
-            f"f(y) is less, by {format_brief(0.5 * witness.value)} |y - x|^2",
-            **witness.arguments,
-        )
+        needed = "f(y) must be >= f(x) + <gradient(x), y - x>, as `properties` say that f is convex"
+        observed = f"f(y) is less, by {format_brief(0.5 * witness.value)} |y - x|^2"
+        require(not witness.value > allowed, needed, observed, **witness.arguments)
         return "f lies nowhere below a tangent"
 
     # --- smoothness -------------------------------------------------------------------------------

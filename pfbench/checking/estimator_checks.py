@@ -184,11 +184,9 @@ class EstimatorChecks:
             self.estimates_and_counts_along_path(np.random.default_rng(s)) for s in (0, 1)
         )
         is_same = _equal_sequences(first.estimates, second.estimates)
-        require(
-            is_same and first.counts == second.counts,
-            "equal seeds must give equal estimates and calls",
-            "two runs differ: draw from `rng` alone, and keep nothing from run to run",
-        )
+        needed = "equal seeds must give equal estimates and calls"
+        observed = "two runs differ: draw from `rng` alone, and keep nothing from run to run"
+        require(is_same and first.counts == second.counts, needed, observed)
         is_fixed = _equal_sequences(first.estimates, other.estimates)
         return "bit for bit" + (", with any stream" if is_fixed else "")
 
@@ -218,12 +216,9 @@ class EstimatorChecks:
             before, g = point_entries(x).copy(), estimate(x)
             is_same = np.array_equal(before, point_entries(x))
             require(is_same, "x must not change", f"changed at step {t}", x=self.path[t])
-            require(
-                np.array_equal(last, copy),
-                "the estimator must not change an estimate that it has returned",
-                f"step {t} changes the estimate of step {t - 1}: return a new array",
-                x=self.path[t],
-            )
+            needed = "the estimator must not change an estimate that it has returned"
+            observed = f"step {t} changes the estimate of step {t - 1}: return a new array"
+            require(np.array_equal(last, copy), needed, observed, x=self.path[t])
             last, copy = g, np.array(g)
         return "nothing is changed in place"
 

@@ -105,12 +105,9 @@ def check_start(start: Callable[[], Any], contains: Callable[[Any], Any]) -> str
     copy = x.copy()
     require(np.array_equal(x, other), "all starts must be equal", "two starts differ", start=x)
     x += 1.0
-    require(
-        np.array_equal(start(), copy),
-        "each call of start must return a new copy of the start point",
-        "a change of one start changes the next: return a copy",
-        start=copy,
-    )
+    needed = "each call of start must return a new copy of the start point"
+    observed = "a change of one start changes the next: return a copy"
+    require(np.array_equal(start(), copy), needed, observed, start=copy)
     return "in the set, a fresh copy each time"
 
 
