@@ -152,25 +152,24 @@ class Bound(StatementCheck):
             decision = statistics.combine_parts_and_conditions({"": decision}, conditions)
         return statistics.Evidence(decision, {"ratio": 1.0}, runs)
 
-    def check_testable(self, trial: Trial) -> None:
-        """Raise an error, before any run, if the claim cannot be tested.
+    def check_case(self, case: MethodOnProblem) -> None:
+        """Raise an error if a bound or the quantity cannot be evaluated for a case.
 
         Raises
         ------
         InputError
-            If an instance does not fit the method, the quantity is unknown, a bound is infinite or
-            (except of a step) not positive, or `first` is not reached.
+            If the quantity is unknown, a bound is infinite or (except of a step) not positive, or
+            `first` is not reached.
         """
-        for case in self.iterate_cases_or_raise(trial):
-            for bound in self.bounds_by_label.values():
-                self._bound_value(bound, case, max(self.first, 1))
-            if case.steps is not None and case.steps - (self.statistic != "every") < self.first:
-                raise InputError(
-                    f"the bound is stated from t = {self.first} on, and the method makes "
-                    f"{case.steps} steps: give it more."
-                )
-            if not (is_count(self.quantity) or self.statistic == "step"):
-                as_function(case.problem, self.quantity)(case.problem.start())
+        for bound in self.bounds_by_label.values():
+            self._bound_value(bound, case, max(self.first, 1))
+        if case.steps is not None and case.steps - (self.statistic != "every") < self.first:
+            raise InputError(
+                f"the bound is stated from t = {self.first} on, and the method makes {case.steps} "
+                "steps: give it more."
+            )
+        if not (is_count(self.quantity) or self.statistic == "step"):
+            as_function(case.problem, self.quantity)(case.problem.start())
 
     def _bound_value(self, bound: Most, case: MethodOnProblem, t: int, lower: float = 0.0) -> float:
         """Return the larger of `lower` and the value of the bound, which may depend on the step t.

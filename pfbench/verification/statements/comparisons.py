@@ -83,10 +83,9 @@ class IdentityCheck(setting.StatementCheck):
         claimed = {"difference": 0.0, "tolerance": self.tolerance}
         return statistics.Evidence(statistics.combine_all(parts), claimed, len(parts) * self.seeds)
 
-    def check_testable(self, trial: Trial) -> None:
-        """Raise an error, before any run, if the claim cannot be tested."""
-        for case in self.iterate_cases_or_raise(trial):
-            setting.make_compared_method(self.other_method, self.other_parameters, case)
+    def check_case(self, case: setting.MethodOnProblem) -> None:
+        """Raise an error if the other method refuses its parameters."""
+        setting.make_compared_method(self.other_method, self.other_parameters, case)
 
     def _iterate_relative_differences(
         self, trial: Trial, case: setting.MethodOnProblem, seed: int
@@ -206,12 +205,11 @@ class Separation(setting.StatementCheck):
             runs,
         )
 
-    def check_testable(self, trial: Trial) -> None:
-        """Raise an error, before any run, if the claim cannot be tested."""
-        for case in self.iterate_cases_or_raise(trial):
-            setting.make_compared_method(self.other_method, self.other_parameters, case)
-            self._target(case)
-            as_function(case.problem, self.measure)(case.problem.start())
+    def check_case(self, case: setting.MethodOnProblem) -> None:
+        """Raise an error if the other method, the target or the measure does not fit a case."""
+        setting.make_compared_method(self.other_method, self.other_parameters, case)
+        self._target(case)
+        as_function(case.problem, self.measure)(case.problem.start())
 
     def _target(self, case: setting.MethodOnProblem) -> float:
         """Return the value of `measure` that both methods must reach on a problem."""

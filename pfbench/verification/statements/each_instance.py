@@ -3,9 +3,8 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
-from pfbench.verification.instances import Instance
 from pfbench.verification.statistics import (
     Decision,
     Evidence,
@@ -14,15 +13,10 @@ from pfbench.verification.statistics import (
 )
 from pfbench.verification.trial import Trial
 
-Options = ParamSpec("Options")
-
 Parts = dict[str, Decision]
 """Decisions by name, usually that of the instance."""
 
-Decide = Callable[
-    Concatenate[Trial, Instance, Any, Options], Parts | Iterable[tuple[str, Decision]]
-]
-"""Function that decides one instance: it returns decisions by name, or yields names with them."""
+Check = Callable[..., Evidence]
 
 Claimed = Mapping[str, Any]
 
@@ -35,10 +29,11 @@ def check_each_instance(
     combine: Callable[[Mapping[str, Decision]], Decision] = best_if_all_hold_else_worst,
     *,
     repetitions: int | None = None,
-) -> Callable[[Decide[Options]], Callable[Concatenate[Trial, Options], Evidence]]:
+) -> Callable[[Callable[..., Parts | Iterable[tuple[str, Decision]]]], Check]:
     """Return a decorator that turns a function which decides one instance into a claim's check.
 
     The function gets the trial, an instance of the claim, its problem, and the options of a check.
+    It returns decisions by name, usually that of the instance, or yields names with them.
 
     Parameters
     ----------
@@ -50,9 +45,9 @@ def check_each_instance(
         Number of runs on an instance; by default one for each decision.
     """
 
-    def decorate(decide: Decide[Options]) -> Callable[Concatenate[Trial, Options], Evidence]:
+    def decorate(decide: Callable[..., Any]) -> Check:
         @wraps(decide)
-        def check(trial: Trial, /, *args: Options.args, **options: Options.kwargs) -> Evidence:
+        def check(trial: Trial, /, *args: Any, **options: Any) -> Evidence:
             parts, instances = Parts(), trial.claim.instances
             for instance in instances:
                 parts |= dict(decide(trial, instance, instance(), *args, **options))

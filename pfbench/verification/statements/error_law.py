@@ -130,13 +130,12 @@ class ErrorLawCheck(setting.StatementCheck):
         claimed = {"mean square over its law": 1.0}
         return statistics.Evidence(statistics.best_if_all_hold_else_worst(parts), claimed, runs)
 
-    def check_testable(self, trial: Trial) -> None:
-        """Raise an error, before any run, if the claim cannot be tested."""
-        for case in self.iterate_cases_or_raise(trial):
-            problem: Any = case.problem
-            zero = np.zeros(problem.shape)
-            past = Past(t=1, x=problem.start(), error=zero, step=zero, problem=problem)
-            float(self.square(case.constants, case.parameters, past))
+    def check_case(self, case: setting.MethodOnProblem) -> None:
+        """Raise an error if the law cannot be evaluated for a case."""
+        problem: Any = case.problem
+        zero = np.zeros(problem.shape)
+        past = Past(t=1, x=problem.start(), error=zero, step=zero, problem=problem)
+        float(self.square(case.constants, case.parameters, past))
 
     def _decide_groups(
         self, case: setting.MethodOnProblem, groups: list[ErrorGroup]

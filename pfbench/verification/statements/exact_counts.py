@@ -123,10 +123,9 @@ class ExactCounts(StatementCheck):
                 claimed |= {f"{location}: {kind}": number for kind, number in right.items()}
         return statistics.Evidence(statistics.combine_all(parts), claimed, len(parts))
 
-    def check_testable(self, trial: Trial) -> None:
-        """Raise an error, before any run, if the claim cannot be tested."""
-        for case in self.iterate_cases_or_raise(trial):
-            self._compute_claimed_counts(case)
+    def check_case(self, case: MethodOnProblem) -> None:
+        """Raise an error if the formula cannot be evaluated for a case."""
+        self._compute_claimed_counts(case)
 
     def _compute_claimed_counts(self, case: MethodOnProblem) -> dict[str, float]:
         """Return the claimed counts by oracle kind."""

@@ -233,13 +233,16 @@ class StatementCheck:
         (setting,) = self.settings.values()
         return setting
 
-    def iterate_cases_or_raise(self, trial: Trial) -> Iterator[MethodOnProblem]:
-        """Yield the method on a problem of each instance; raise an error if it cannot run there."""
+    def check_testable(self, trial: Trial) -> None:
+        """Raise an error, before any run, if the method or the claim does not fit an instance."""
         for _, problem in iterate_titled_problems(trial):
             for setting in self.settings.values():
                 case = setting.make_case(trial, problem)
                 check_required_oracles(case)
-                yield case
+                self.check_case(case)
+
+    def check_case(self, case: MethodOnProblem) -> None:
+        """Raise an error if the functions of the claim cannot be evaluated for a case."""
 
 
 def has_schedule(method: Any) -> bool:
