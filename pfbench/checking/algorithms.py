@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.base import get_parameters
 from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import RefusedError
 from pfbench.base.protocols import ASSUMPTIONS, Algorithm, Problem
@@ -17,9 +16,9 @@ from pfbench.checking.findings import (
     CheckFailed,
     CheckRunner,
     CheckSkipped,
+    check_construction,
     format_brief,
     locate_methods,
-    make_with_test_parameters,
     require,
 )
 from pfbench.checking.traced_runs import (
@@ -79,7 +78,13 @@ def check_algorithm(
     points, at_init = locate_methods(algorithm, "run"), locate_methods(algorithm, "__init__")
     if not look("it declares what it is", _check_declarations, algorithm, locations=points):
         return problem
-    if not look("it can be instantiated", _check_construction, algorithm, locations=at_init):
+    if not look(
+        "it can be instantiated",
+        check_construction,
+        with_test_parameters,
+        algorithm,
+        locations=at_init,
+    ):
         return problem
     created = with_test_parameters(algorithm)
     on = problem or make_small_problem(created)
@@ -163,12 +168,6 @@ def _check_declarations(algorithm: Any) -> str:
     needed = "`deterministic` must be True or False"
     require(is_flag, needed, repr(algorithm.deterministic))
     return f"requires {', '.join(sorted(requires))}; output {output}"
-
-
-def _check_construction(algorithm: Any) -> str:
-    defaults = make_with_test_parameters(with_test_parameters, algorithm)
-    arguments = {k: v for k, v in get_parameters(defaults).items() if v is not None}
-    return ", ".join(f"{name}={value}" for name, value in arguments.items()) or "no parameters"
 
 
 def _describe_refusal(problem: Any, algorithm: Any) -> str:

@@ -8,7 +8,7 @@ problem with three components, all draws are enumerated, so the mean is exact.
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -23,9 +23,9 @@ from pfbench.checking.findings import (
     CheckRunner,
     CheckSkipped,
     TimeLimit,
+    check_construction,
     format_brief,
     locate_methods,
-    make_with_test_parameters,
     require,
 )
 from pfbench.checking.lines import PointSampler, norm
@@ -80,7 +80,13 @@ def check_estimator(estimator: Any, runner: CheckRunner, problem: Problem | None
     look = runner.run_check
     on = problem or make_small_problem()
     points, at_init = locate_methods(estimator, "start"), locate_methods(estimator, "__init__")
-    if not look("it can be instantiated", _check_construction, estimator, locations=at_init):
+    if not look(
+        "it can be instantiated",
+        check_construction,
+        with_test_parameters,
+        estimator,
+        locations=at_init,
+    ):
         return on
     walk = EstimatorChecks(with_test_parameters(estimator), on)
     if not look("it estimates gradients", walk.check_estimates_finite_and_shaped, locations=points):
@@ -116,14 +122,6 @@ def with_test_parameters(estimator: Any, **requested: Any) -> Any:
     return instantiate_with_accepted_parameters(
         estimator, (), **{k: v for k, v in USUAL.items() if k in needed} | requested
     )
-
-
-def _check_construction(estimator: Any) -> str:
-    defaults = make_with_test_parameters(with_test_parameters, estimator)
-    if not is_dataclass(defaults):
-        return type(defaults).__name__
-    values = {f.name: getattr(defaults, f.name) for f in fields(defaults)}
-    return ", ".join(f"{k}={v}" for k, v in values.items() if v is not None)
 
 
 class EstimatorChecks:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.algorithms.base import get_parameters
 from pfbench.base.errors import BudgetExhausted, PfbenchError, format_error
 from pfbench.base.escaping import escape_hidden, html_table
 from pfbench.points import FactoredMatrix, RankOne
@@ -78,18 +79,20 @@ def skip_unless_offered(problem: Any, verb: str) -> None:
         raise CheckSkipped(problem.lacks[verb])
 
 
-def make_with_test_parameters(make: Callable[[Any], Any], kind: Any) -> Any:
-    """Instantiate a class with test parameters; raise `CheckFailed` if it rejects them."""
-    if lacking := sorted(getattr(kind, "__abstractmethods__", ())):
-        raise CheckFailed(f"the class must define {', '.join(lacking)}", "it does not")
+def check_construction(make: Callable[[Any], Any], kind: Any) -> str:
+    """Check that a class can be instantiated with test parameters; return these as text."""
+    lacking = ", ".join(sorted(getattr(kind, "__abstractmethods__", ())))
+    require(not lacking, f"the class must define {lacking}", "it does not")
     try:
-        return make(kind)
+        created = make(kind)
     except NotTestable as error:
         raise CheckFailed(
             "the class must accept the parameters that the check passes: to pass others, write "
             "NAME[parameter=value]",
             str(error.__cause__ or error),
         ) from error
+    parameters = get_parameters(created).items()
+    return ", ".join(f"{k}={v}" for k, v in parameters if v is not None) or "no parameters"
 
 
 @dataclass(frozen=True)

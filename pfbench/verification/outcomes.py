@@ -43,14 +43,8 @@ class Verification:
     def _repr_html_(self) -> str:
         """Return the verdicts as an HTML table for Jupyter."""
         rows = [
-            (
-                row.claim.name,
-                row.line,
-                row.reason,
-                summarise_main_numbers(row.measured),
-                row.repetitions,
-            )
-            for row in self.rows
+            (r.claim.name, r.line, r.reason, summarise_main_numbers(r.measured), r.repetitions)
+            for r in self.rows
         ]
         names = ("claim", "verdict", "why", "measured", "runs")
         return html_table(names, rows, format_summary(self.summary))

@@ -78,12 +78,8 @@ def slack_factor(measured: Mapping[str, Any]) -> float | None:
 
     Return None without ratios.
     """
-    ratios = [
-        value
-        for name, value in measured.items()
-        if name.rpartition(": ")[2] == "ratio" and "condition " not in name and value
-    ]
-    return 1.0 / max(ratios) if ratios else None
+    highest = max(_finite_ratios_by_part(measured).values(), default=0.0)
+    return 1.0 / highest if highest else None
 
 
 def format_with_interval(value: float, low: float | None, high: float | None) -> str:

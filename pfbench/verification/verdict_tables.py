@@ -37,44 +37,40 @@ def verdict_table(
     command
         The command that created the verification.
     """
-    lines = [
-        "# Verdicts",
-        "",
-        f"Made by `{command}`. {summaries.format_summary(verification.summary)}.",
-        "",
-        LIMITS,
-        "",
-    ]
+    summary = summaries.format_summary(verification.summary)
+    lines = ["# Verdicts", "", f"Made by `{command}`. {summary}.", "", LIMITS]
+    head = ("claim", "verdict", "says", "measured", WORST_RATIO, "tested on", "runs", "s")
     for title in dict.fromkeys([*titles.values(), "Others"]):
         rows = [row for row in verification.rows if titles.get(row.claim.paper, "Others") == title]
-        if rows:
-            head = ("claim", "verdict", "says", "measured", WORST_RATIO, "tested on", "runs", "s")
-            lines += [f"## {title}", "", *markdown_table(head, map(_verdict_cells, rows)), ""]
+        lines += _table_section(title, head, map(_verdict_cells, rows)) if rows else []
     exponents = [line for row in verification.rows for line in _exponent_rows(row)]
     if exponents:
-        gap, mapping_sq = map(escape_markdown, CRITERIA[:2])
-        columns = ("claim", "in", "claimed", "measured", "decades", gap, mapping_sq)
-        lines += [
-            "## Exponents",
-            "",
-            "As claimed and as measured (the median over seeds), with the interval at 95 %, and",
-            "the whole complexity under each criterion, by the links between them.",
-            "",
-            *markdown_table(columns, exponents),
-            "",
-        ]
+        criteria = map(escape_markdown, CRITERIA[:2])
+        columns = ("claim", "in", "claimed", "measured", "decades", *criteria)
+        lines += _table_section("Exponents", columns, exponents, EXPONENTS)
     doubtful = [row for row in verification.rows if not row.verdict.keeps_bound]
     if doubtful:
-        lines += ["## What does not simply hold", ""]
-        lines += [
-            f"* `{row.claim.name}` is {row.verdict}: {escape_hidden(row.reason)}"
-            for row in doubtful
-        ]
-        lines += [""]
+        lines += ["", "## What does not simply hold", ""]
+        lines += [f"* `{r.claim.name}` is {r.verdict}: {escape_hidden(r.reason)}" for r in doubtful]
     if findings:
         parts = ("erratum", "ruling", "as printed or read", "corrected", "evidence")
-        lines += ["## Findings", "", *markdown_table(parts, map(_finding_cells, findings))]
-    return "\n".join(lines).rstrip() + "\n"
+        lines += _table_section("Findings", parts, map(_finding_cells, findings))
+    return "\n".join([*lines, ""])
+
+
+def _table_section(
+    title: str, head: Sequence[str], rows: Iterable[Iterable[Any]], text: Sequence[str] = ()
+) -> list[str]:
+    """Return the lines of a section with a heading, a text and a table."""
+    return ["", f"## {title}", "", *text, *markdown_table(head, rows)]
+
+
+EXPONENTS = (
+    "As claimed and as measured (the median over seeds), with the interval at 95 %, and",
+    "the whole complexity under each criterion, by the links between them.",
+    "",
+)
+"""Text above the table of exponents."""
 
 
 def _verdict_cells(row: Verdict) -> tuple[Any, ...]:
@@ -231,8 +227,7 @@ def units_table(results: Sequence[Homogeneity], command: str) -> str:
             map(escape_markdown, (item.name, item.kind, item.description, item.normalised))
             for item in items
         )
-        head = ("name", "of", "what", "why")
-        lines += ["", f"## {title}", "", *markdown_table(head, rows)]
+        lines += _table_section(title, ("name", "of", "what", "why"), rows)
     lines += ["", "## Nothing with a unit", ""]
     for why in dict.fromkeys(item.description for item in none):
         names = ", ".join(escape_markdown(item.name) for item in none if item.description == why)
