@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
 from pfbench.verification.instances import make_instance
+from pfbench.verification.instruments.overrides import OracleEdit
 from pfbench.verification.subject import EditedMethod, Subject
 from pfbench.verification.units import Formula, Unit
 
@@ -214,8 +215,9 @@ class Mutant:
     @property
     def description(self) -> str:
         """Description of the planted fault."""
-        if isinstance(self.subject, EditedMethod):
-            return self.subject.description
+        for edit in (self.subject, self.subject.oracles):
+            if isinstance(edit, EditedMethod | OracleEdit):
+                return edit.description
         # Not `getdoc`: a class without a text of its own would have that of the right method.
         algorithm = self.subject.algorithm or self.subject.oracles
         value = algorithm.__doc__ if inspect.isclass(algorithm) else inspect.getdoc(algorithm)

@@ -14,6 +14,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.names import find_entry
 from pfbench.verification import units as named_units
 from pfbench.verification.claim import Claim, Dossier, Erratum, Mutant, Paper, Quote
+from pfbench.verification.instruments.overrides import OracleEdit
 from pfbench.verification.units import Formula, PowerProductFunction, formula
 from pfbench.verification.user_claims import collect_paper
 
@@ -61,7 +62,8 @@ def _make_mutant(
     existing: Mapping[str, Claim],
     *,
     claims: Sequence[str],
-    oracles: str = "",
+    oracles: str | Mapping[str, str] = "",
+    names: str = "builtins",
     method: str = "",
     description: str = "",
     edits: Mapping[str, str] = MappingProxyType({}),
@@ -69,11 +71,14 @@ def _make_mutant(
 ) -> Mutant:
     """Return the mutant that a table of ``faults.toml`` describes.
 
-    `oracles` is MODULE:NAME of a wrapper of oracles, with a module of the paper's folder. Without
-    it a method is edited: `part` is an attribute of the method, or MODULE:NAME; by default the
-    method itself is edited.
+    `oracles` is MODULE:NAME of a wrapper of oracles, with a module of the paper's folder, or a
+    table of the expressions of an `OracleEdit`. Without it a method is edited: `part` is an
+    attribute of the method, or MODULE:NAME; by default the method itself is edited.
     """
     expected = [find_entry("claim", claim, existing) for claim in claims]
+    if isinstance(oracles, Mapping):
+        edit = OracleEdit(description, names, tuple(oracles.items()))
+        return Mutant.from_oracles(name, edit, *expected)
     if oracles:
         return Mutant.from_oracles(name, resolve_name(f"{package}.{oracles}"), *expected)
     algorithm: Any = find_entry("algorithm", method, ALGORITHMS)

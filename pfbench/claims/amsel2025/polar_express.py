@@ -18,12 +18,10 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.protocols import Gradient, Point
 from pfbench.problems.wrapper import NormedProblem
-from pfbench.sets.matrix_balls import OrthogonalisedBall, quintic_iterations
+from pfbench.sets.matrix_balls import OrthogonalisedBall
 from pfbench.sets.orthogonalisers import (
     PRESETS,
-    QUINTIC,
     Coefficients,
     certify_interval,
     map_singular_values,
@@ -36,7 +34,6 @@ from pfbench.verification.instruments.normed_quadratics import (
     make_orthogonalised_problem,
     matrix_and_polar_factor,
 )
-from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import Parts, check_each_instance, check_ratios
 from pfbench.verification.statistics import combine_all, decide_exact
 from pfbench.verification.units import NUMBER, formula
@@ -249,52 +246,3 @@ INTERVAL = _claim(
     ),
     expected_seconds=(0.7, 3.5),
 )
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class FaultyCoefficients(OverriddenOracles):
-    """Base class of faulty oracles whose linear minimisation uses wrong polynomial coefficients."""
-
-    def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
-        """Return the faulty list of coefficients (a, b, c), one triple per step."""
-        raise NotImplementedError
-
-    def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> over the ball, computed with the faulty coefficients."""
-        ball = self._original.norm
-        triples = self.corrupt_coefficients(ball.coefficients)
-        return -ball.radius * quintic_iterations(g / np.linalg.norm(g), triples)
-
-
-class FaultyReversedCoefficients(FaultyCoefficients):
-    """Faulty linear minimisation that applies the polynomials in reverse order."""
-
-    def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
-        """Return the coefficients in reverse order."""
-        return triples[::-1]
-
-
-class FaultyThirdStepCoefficients(FaultyCoefficients):
-    """Faulty linear minimisation that exchanges the coefficients of s^3 and s^5 in step three."""
-
-    def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
-        """Return the coefficients, with those of s^3 and s^5 exchanged in the third triple."""
-        return [(a, c, b) if t == 2 else (a, b, c) for t, (a, b, c) in enumerate(triples)]
-
-
-class FaultyJordanCoefficients(FaultyCoefficients):
-    """Faulty linear minimisation by Jordan's quintic polynomial in each step."""
-
-    def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
-        """Return the coefficients of Jordan's quintic polynomial, repeated for each step."""
-        return [QUINTIC] * len(triples)
-
-
-class FaultyWithoutLastStep(FaultyCoefficients):
-    """Faulty linear minimisation that leaves out the last polynomial."""
-
-    def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
-        """Return the coefficients of all steps but the last."""
-        return triples[:-1]

@@ -15,17 +15,14 @@ mean of w_i f_i, it falls with 1/(2 max w_i L_i). With 1/(2 max L_i) it grows fr
 statements are pfbench's.
 """
 
-import dataclasses
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats
 from pfbench.verification import Claim, Trial, make_instance
-from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.instruments.weighted_rows import WeightedRows
 from pfbench.verification.statements import table_steps
 from pfbench.verification.statements.each_instance import check_ratios
@@ -164,36 +161,3 @@ HEAVY = Claim(
     schedule="gamma = 1/(2 max w_i L_i), one component a step",
     expected_seconds=(3.0, 3.0),
 )
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class FaultyTableWeightingTwice(OverriddenOracles):
-    """Faulty SAGA table that multiplies changes of stored gradients by row weights twice."""
-
-    def table(self, x: Floats) -> Any:
-        """Return a table that multiplies changes of stored gradients by the rows' weights again."""
-        rows = self._original
-        return dataclasses.replace(
-            rows.table(x), rows=dataclasses.replace(rows, curvatures=rows.curvatures * rows.weights)
-        )
-
-
-class FaultyTableWithUnweightedMean(OverriddenOracles):
-    """Faulty table of SAGA whose mean ignores the weights of the rows."""
-
-    def table(self, x: Floats) -> Any:
-        """Return a table whose mean ignores the weights of the rows."""
-        rows = self._original
-        return dataclasses.replace(
-            rows.table(x), mean_rows=dataclasses.replace(rows, weights=np.ones(rows.n))
-        )
-
-
-class FaultyUnweightedSmoothness(OverriddenOracles):
-    """Faulty oracle that states the smoothness of each component without its weight."""
-
-    def component_smoothness(self) -> Floats:
-        """Return the rows' curvatures divided by the mean weight, without each row's weight."""
-        return np.asarray(self._original.curvatures / self._original.weights.mean())

@@ -144,23 +144,3 @@ INEXACT = Claim(
     expected_seconds=(0.5, 0.5),
     formulas=(formula(best_step, (0, 0)), formula(fw_gap_bound, VALUE, error=VALUE, gamma=(0, 0))),
 )
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class FaultyTwiceTheStatedError(OverriddenOracles):
-    """Faulty oracle whose gradients have twice the stated error."""
-
-    errors = 2.0
-
-    def batch(self, sample: Any, x: Floats) -> Floats:
-        """Return the gradient with `errors` times the stated error."""
-        g = np.asarray(self._original.gradient(x))
-        return np.asarray(g + self.errors * (self._original.batch(sample, x) - g))
-
-
-class FaultyFourTimesTheStatedError(FaultyTwiceTheStatedError):
-    """Faulty oracle whose gradients have four times the stated error."""
-
-    errors = 4.0

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.protocols import Gradient, Point
-from pfbench.sets.matrix_balls import newton_schulz, newton_schulz_scalar, quintic_iterations
+from pfbench.sets.matrix_balls import newton_schulz_scalar
 from pfbench.sets.orthogonalisers import QUINTIC, map_singular_values
 from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import (
@@ -20,7 +19,6 @@ from pfbench.verification.instruments.normed_quadratics import (
     make_orthogonalised_problem,
     matrix_and_polar_factor,
 )
-from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.units import NUMBER, formula
@@ -274,60 +272,3 @@ CYCLES = _claim(
         for steps in (400, 401, 402, 403)
     ),
 )
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class FaultyMatrixPolynomial(OverriddenOracles):
-    """Base class of faulty oracles that minimise <g, v> by a wrong matrix polynomial."""
-
-    def polynomial(self, X: Floats) -> Floats:
-        """Return the faulty approximation of the polar factor of X; X has Frobenius norm 1."""
-        raise NotImplementedError
-
-    def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> over the ball that the faulty polynomial computes."""
-        return -self._original.norm.radius * self.polynomial(g / np.linalg.norm(g))
-
-
-class FaultyLowerDegree(FaultyMatrixPolynomial):
-    """Faulty linear minimisation by Newton-Schulz with a degree that is one too small."""
-
-    def polynomial(self, X: Floats) -> Floats:
-        """Return X after Newton-Schulz steps whose degree is one too small."""
-        ball = self._original.norm
-        return newton_schulz(X, ball.degree - 1, ball.steps)
-
-
-class FaultyDivisionByHundredfoldNorm(OverriddenOracles):
-    """Faulty linear minimisation that first divides g by 100 times the Frobenius norm of g."""
-
-    def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> that is computed from g/(100 |g|_F)."""
-        ball = self._original.norm
-        return -ball.radius * newton_schulz(0.01 * g / np.linalg.norm(g), ball.degree, ball.steps)
-
-
-class FaultyNewtonSchulzForQuintic(FaultyMatrixPolynomial):
-    """Faulty linear minimisation by convergent Newton-Schulz steps, instead of Muon's quintic."""
-
-    def polynomial(self, X: Floats) -> Floats:
-        """Return X after Newton-Schulz steps with the Taylor polynomial of degree 2."""
-        return newton_schulz(X, 2, self._original.norm.steps)
-
-
-class FaultySingleQuinticStep(FaultyMatrixPolynomial):
-    """Faulty linear minimisation by only one step of Muon's quintic polynomial."""
-
-    def polynomial(self, X: Floats) -> Floats:
-        """Return the result of one step of the quintic polynomial from X."""
-        return quintic_iterations(X, [QUINTIC])
-
-
-class FaultyQuinticForNewtonSchulz(FaultyMatrixPolynomial):
-    """Faulty linear minimisation by steps of Muon's quintic polynomial, not Newton-Schulz steps."""
-
-    def polynomial(self, X: Floats) -> Floats:
-        """Return the result of steps of the quintic polynomial from X."""
-        return quintic_iterations(X, [QUINTIC] * self._original.norm.steps)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.protocols import Gradient, Point
 from pfbench.points import Layers, combine
 from pfbench.problems.two_layer import TwoLayerNetwork
 from pfbench.problems.wrapper import NormedProblem
@@ -294,31 +293,3 @@ class FaultySmoothnessCountingPairsOnce(OverriddenOracles):
         return (
             total + FaultySmoothnessWithoutLayerPairs(self._original).smoothness_in_norm(norm)[0]
         ) / 2.0, ""
-
-
-class FaultyLOMovingFirstLayerOnly(OverriddenOracles):
-    """Faulty linear minimisation that moves only the first layer."""
-
-    def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v>, with all layers but the first set to 0."""
-        v = np.array(self._original.lo(g))
-        v[self._original.norm.balls[0].shape[0] :] = 0.0
-        return v
-
-
-class FaultyLOHalfAsFar(OverriddenOracles):
-    """Faulty linear minimisation that moves each layer only half as far as its radius."""
-
-    def lo(self, g: Gradient) -> Point:
-        """Return half of the minimiser of <g, v>."""
-        return 0.5 * self._original.lo(g)
-
-
-class FaultyGradientWithUnitSecondWeight(OverriddenOracles):
-    """Faulty gradient whose derivative in W_1 is computed as if W_2 were 1."""
-
-    def gradient(self, x: Point) -> Gradient:
-        """Return a gradient whose derivative in W_1 lacks the factor W_2."""
-        g = np.array(self._original.gradient(x))
-        g[0] /= x[1]
-        return g

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.protocols import Gradient, Point
 from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.norms import NormProduct
 from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
-from pfbench.verification.instruments.overrides import FaultyBallProblem
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statistics import combine_all, decide_deviations
 
@@ -140,63 +138,3 @@ NORMS = Claim(
     schedule="none: a statement about balls",
     expected_seconds=(0.1, 0.1),
 )
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class FaultyLOMovingEveryLayer(FaultyBallProblem):
-    """Faulty linear minimisation over the product of the layers' balls, whatever the norm is.
-
-    Such a step is right only for the norm that is the largest of the layers' norms.
-    """
-
-    def lo(self, g: Gradient) -> Point:
-        """Return the faulty minimiser of <g, v>: that over the product of the layers' balls."""
-        return NormProduct(self._original.norm.balls).lo_zero_if_undetermined(g)
-
-
-class FaultyLODividedBySqrtLayerCount(FaultyBallProblem):
-    """Faulty linear minimisation that moves each of m layers by 1/sqrt(m) of its radius."""
-
-    def lo(self, g: Gradient) -> Point:
-        """Return 1/sqrt(m) times the minimiser of <g, v> over the product of m layers' balls."""
-        balls = self._original.norm.balls
-        return NormProduct(balls).lo_zero_if_undetermined(g) * len(balls) ** -0.5
-
-
-class FaultyDualNormWithoutRadii(FaultyBallProblem):
-    """Faulty dual norm that ignores the radii of the layers."""
-
-    class Ball(FaultyBallProblem.Ball):
-        """Faulty ball whose dual norm is computed as if the radii of all layers were 1."""
-
-        def dual_norm(self, g: Gradient) -> float:
-            """Return the dual norm of g as if all radii of layers were 1."""
-            layers = zip(self._original.split(g), RADII, strict=True)
-            parts = [layer.ravel() / radius for layer, radius in layers]
-            return float(self._original.dual_norm(np.concatenate(parts)))
-
-
-class FaultyZetaOfOneLayer(FaultyBallProblem):
-    """Faulty zeta = max |g|_*/|g|_2 of several layers: the largest zeta of a single layer."""
-
-    class Ball(FaultyBallProblem.Ball):
-        """Faulty ball that states the largest zeta = max |g|_*/|g|_2 of a single layer."""
-
-        @property
-        def zeta(self) -> float:
-            """Largest product of a layer's radius and its constant zeta."""
-            return float(max(ball.radius * ball.zeta for ball in self._original.balls))
-
-
-class FaultyProductCountOfOneLayer(FaultyBallProblem):
-    """Faulty count of matrix products: that of the last layer, not the sum over all layers."""
-
-    class Ball(FaultyBallProblem.Ball):
-        """Faulty ball whose count of matrix products is that of its last layer alone."""
-
-        @property
-        def matrix_products_per_lmo(self) -> int:
-            """Number of matrix products that the last layer needs in a linear minimisation."""
-            return int(self._original.balls[-1].matrix_products_per_lmo)

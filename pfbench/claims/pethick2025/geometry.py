@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.protocols import Gradient, Point
 from pfbench.problems.additive_noise import MatrixLeastSquares
 from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import norm_ball
@@ -20,7 +19,6 @@ from pfbench.sets.norms import NormBall, NormProduct
 from pfbench.sets.whole_space import WholeMatrices
 from pfbench.verification import Claim, Instance, Trial, make_instance, statistics
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
-from pfbench.verification.instruments.overrides import FaultyBallProblem
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.units import GRADIENT, VALUE, formula
 
@@ -257,65 +255,3 @@ DUAL_GAP = Claim(
     expected_seconds=(0.2, 0.2),
     formulas=(formula(gradient_dual_norm_bound, GRADIENT, gap=VALUE),),
 )
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class FaultyZetaOne(FaultyBallProblem):
-    """Faulty constant zeta = max |g|_*/|g|_2: it is 1, as for the Euclidean ball only."""
-
-    class Ball(FaultyBallProblem.Ball):
-        """Faulty ball that states 1 for the constant zeta, the maximum of |g|_*/|g|_2."""
-
-        zeta = 1.0
-
-
-class FaultyZetaByDiameter(FaultyBallProblem):
-    """Faulty constant zeta = max |g|_*/|g|_2, computed from the diameter, not the radius.
-
-    It is D_2/rho, where rho_2/rho is right.
-    """
-
-    class Ball(FaultyBallProblem.Ball):
-        """Faulty ball that states twice the true constant zeta, the maximum of |g|_*/|g|_2."""
-
-        @property
-        def zeta(self) -> float:
-            """Twice the true zeta = max |g|_*/|g|_2: the diameter takes the place of the radius."""
-            return 2.0 * float(self._original.zeta)
-
-
-class FaultyLOScalingRowsJointly(FaultyBallProblem):
-    """Faulty minimisation that divides each row of the gradient by the length of all rows."""
-
-    class Ball(FaultyBallProblem.Ball):
-        """Faulty ball whose minimiser is the gradient divided by its Euclidean length."""
-
-        def lo_zero_if_undetermined(self, g: Gradient) -> Point:
-            """Return the faulty minimiser -radius g/|g|_2, and 0 for g = 0."""
-            size = float(np.linalg.norm(g))
-            return -self.radius * g / size if size else 0.0 * g
-
-
-class FaultyLOWithSignOfZero(FaultyBallProblem):
-    """Faulty minimisation that returns a vertex even where the gradient does not determine one.
-
-    It uses sgn(0) = 1 and completed singular vectors.
-    """
-
-    def lo(self, g: Gradient) -> Point:
-        """Return a vertex v of least <g, v>, also where zero entries of g do not determine v."""
-        v = self._original.norm.lo(g)
-        return v if isinstance(v, np.ndarray) else v.matrix()
-
-
-class FaultyDualNormUpperBound(FaultyBallProblem):
-    """Faulty dual norm: the upper bound zeta |g|_2 instead of |g|_*."""
-
-    class Ball(FaultyBallProblem.Ball):
-        """Faulty ball that states the upper bound zeta |g|_2 as the dual norm."""
-
-        def dual_norm(self, g: Gradient) -> float:
-            """Return zeta |g|_2, an upper bound of the dual norm."""
-            return float(self._original.zeta * np.linalg.norm(g))

@@ -30,9 +30,6 @@ import numpy as np
 from pfbench.algorithms.norm_ball_methods import USCG
 from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Gradient
-from pfbench.base.sample import Indices
-from pfbench.base.state import Point
 from pfbench.claims.pethick2025 import parabolas
 from pfbench.claims.pethick2025.descent import descent_bound
 from pfbench.problems.additive_noise import SeparableQuadratic
@@ -42,7 +39,6 @@ from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem, vector_quadratic
-from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import (
     IterateMeanBound,
@@ -326,15 +322,3 @@ ALMOND_FLOOR = Claim(
     expected_seconds=(1.5, 1.5),
     formulas=(formula(gradient_floor_of_averaged_signs, GRADIENT, sigma=GRADIENT),),
 )
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class FaultySymmetricNoise(OverriddenOracles):
-    """Faulty batch gradient with symmetric noise: `TAU` or -`TAU`, each for half of the samples."""
-
-    def batch(self, sample: Indices, x: Point) -> Gradient:
-        """Return the gradient plus the sample mean of noise: `TAU` or -`TAU`, by index parity."""
-        signs = np.where(np.asarray(sample) % 2, 1.0, -1.0)
-        return np.asarray(self._original.gradient(x) + TAU * signs.mean())

@@ -12,13 +12,11 @@ same <g, z>.
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from pfbench.verification import Claim, Trial, make_instance
 from pfbench.verification.instruments import quadratics
-from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import check_ratios
 from pfbench.verification.units import VALUE, formula
 
@@ -159,31 +157,3 @@ CLAIMS = (
         schedule="none: a statement about one step",
     ),
 )
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class FaultyIgnoredRadius(OverriddenOracles):
-    """Faulty local linear minimisation that ignores the radius of its ball."""
-
-    def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
-        """Return the minimiser of <g, z> over the whole set."""
-        return self._original.lo(g)
-
-
-class FaultyStepTowardGlobalMinimiser(OverriddenOracles):
-    """Faulty local linear minimisation: moves by the radius toward the global minimiser."""
-
-    def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
-        """Return the point at distance `radius` from x toward LO(g), or LO(g) if it is closer."""
-        d = self._original.lo(g) - x
-        length = float(np.linalg.norm(d))
-        return x + min(1.0, radius / length) * d if length > 0.0 else x
-
-
-class FaultyQuarterRadius(OverriddenOracles):
-    """Faulty local linear minimisation over a ball of a quarter of the radius."""
-
-    def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
-        """Return the local step from x with a quarter of the given radius."""
-        return self._original.local_lo(x, g, radius / 4.0)

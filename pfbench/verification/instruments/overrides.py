@@ -1,11 +1,11 @@
 """Wrappers of oracles and problems, by which a planted fault changes one oracle."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-
-from pfbench.base.protocols import Gradient, Point
 
 
 class OverriddenOracles:
@@ -33,17 +33,35 @@ class OverriddenProblem(OverriddenOracles):
         return self._answer(self._original.open(rng))
 
 
-class FaultyBallProblem(OverriddenOracles):
-    """Base class of problems whose norm ball, and the oracle `lo` over it, are faulty."""
+@dataclass(frozen=True)
+class OracleEdit:
+    """Function that plants a fault in oracles: some of their answers are those of expressions.
 
-    class Ball(OverriddenOracles):
-        """Base class of faulty balls; a subclass changes one property or method."""
+    Attributes
+    ----------
+    description
+        Description of the fault.
+    names
+        Module whose names the expressions use, in addition to `np`.
+    expressions
+        Pairs of a replaced method, such as ``lo(g)``, or attribute, such as ``norm.zeta``, and an
+        expression for its value, in which `right` stands for the right oracles.
+    """
 
-    @property
-    def norm(self) -> Any:
-        """Faulty norm ball in place of the problem's own ball."""
-        return self.Ball(self._original.norm)
+    description: str
+    names: str
+    expressions: tuple[tuple[str, str], ...]
 
-    def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> over the faulty ball."""
-        return self.norm.lo_zero_if_undetermined(g)
+    def __call__(self, right: Any) -> OverriddenOracles:
+        """Return the oracles with the fault."""
+        changed = OverriddenOracles(right)
+        scope = {**vars(import_module(self.names)), "np": np, "right": right}
+        for target, expression in self.expressions:
+            path, is_method, arguments = target.rstrip(")").partition("(")
+            part, _, name = path.rpartition(".")
+            if part:
+                setattr(changed, part, OverriddenOracles(getattr(right, part)))
+            answer = eval(f"lambda {arguments}: {expression}", scope)
+            owner = getattr(changed, part) if part else changed
+            setattr(owner, name, answer if is_method else answer())
+        return changed
