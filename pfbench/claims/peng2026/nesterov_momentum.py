@@ -18,18 +18,15 @@ follows by a sum over t.
 """
 
 import math
-from functools import cache, partial
-from itertools import product
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pfbench.base.status import Verdict
 from pfbench.sets.norms import LmoQuality
-from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification import Claim, make_instance
 from pfbench.verification.instruments.normed_quadratics import least_squares, parabola
 from pfbench.verification.statements import path_mean
-from pfbench.verification.statistics import Decision, best_if_all_hold_else_worst
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
 
 BETAS = (0.0, 0.5, 0.9)
@@ -98,55 +95,30 @@ def norm_bound_printed(
 # --- the check ------------------------------------------------------------------------------------
 
 
-def check_bounds(trial: Trial) -> Evidence:
-    """Test that the mean |grad f(W_t)|_* over a run is at most pfbench's bound and the printed one.
-
-    With noise, the mean over runs is tested.
-    """
-    parts: dict[str, Decision] = {}
-    runs = 0
-    for instance, beta in product(trial.claim.instances, BETAS):
-        problem = instance()
-        if problem.n > 1 and beta < max(BETAS):
-            continue
-        name = f"{instance.label}, beta = {beta:g}"
-        decisions, count = _check_instance(trial, problem, beta, name)
-        parts |= decisions
-        runs += count
-        if any(part.verdict == Verdict.VIOLATED for part in decisions.values()):
-            break
-    return Evidence(best_if_all_hold_else_worst(parts), {"ratio": 1.0}, runs)
+def nesterov_parameters(c: path_mean.Numbers, beta: float) -> path_mean.Numbers:
+    """Return beta, and the step gamma = eta/rho of the smallest bound without noise."""
+    eta = noiseless_best_step(c["K"], c["L"], c["delta"], beta, beta)
+    return {"step": eta / c["rho"], "beta": beta}
 
 
-def _check_instance(
-    trial: Trial, problem: Any, beta: float, name: str
-) -> tuple[dict[str, Decision], int]:
-    constants, r = path_mean.constants_with_norm(problem), min(problem.shape)
-    K, L, delta, sigma = (constants[key] for key in ("K", "L", "delta", "sigma"))
-    eta = noiseless_best_step(K, L, delta, beta, beta)
-    method = trial.make(iterations=K, batch=1, step=eta / constants["rho"], beta=beta)
-    g, noise = problem.gradient(problem.start()), math.sqrt(r) * sigma
-    bound = partial(
-        norm_bound_sharper, K, L, delta, problem.norm.dual_norm(g), noise, eta, beta, beta
-    )
+def sharper_bound_of_run(problem: Any, *, beta: float, step: float, lo: float, hi: float) -> float:
+    """Return `norm_bound_sharper` for a problem; infinity for noise and a beta below the last."""
+    c, r = path_mean.constants_with_norm(problem), min(problem.shape)
+    if problem.n > 1 and beta < max(BETAS):
+        return math.inf
+    initial, noise = path_mean.gradient_dual_norm(problem, problem.start()), math.sqrt(r)
+    numbers = (c["K"], c["L"], c["delta"], initial, noise * c["sigma"], step * c["rho"])
+    return norm_bound_sharper(*numbers, beta, beta, LmoQuality(lo, hi))
 
-    @cache
-    def ratio(seed: int) -> float:
-        mean, *quality = path_mean.mean_norm_and_lmo_quality_limits(trial, problem, method, seed)
-        return mean / bound(LmoQuality(*quality))
 
-    levels = {"pfbench's": 1.0}
-    if problem.norm.lmo == "exact":
-        size = float(np.linalg.norm(g))
-        printed = norm_bound_printed(K, r, constants["L_f"], sigma, delta, size, eta, beta, beta)
-        levels["printed"] = printed / bound(EXACT)
-    parts, runs = {}, 1
-    for label, level in levels.items():
-        parts[f"{label}, {name}"], count = path_mean.decide_run_or_mean(
-            trial, problem, ratio, level, purpose=name, limit=trial.choose_by_effort(80, 240)
-        )
-        runs = max(runs, count)
-    return parts, runs
+def printed_bound_of_run(problem: Any, *, beta: float, step: float) -> float:
+    """Return `norm_bound_printed` for a problem; infinity where the other one is, or inexact."""
+    c, r = path_mean.constants_with_norm(problem), min(problem.shape)
+    if problem.norm.lmo != "exact" or (problem.n > 1 and beta < max(BETAS)):
+        return math.inf
+    initial = float(np.linalg.norm(problem.gradient(problem.start())))
+    numbers = (c["K"], r, c["L_f"], c["sigma"], c["delta"], initial, step * c["rho"])
+    return norm_bound_printed(*numbers, beta, beta)
 
 
 _BETAS = {"beta1": 0.9, "beta2": 0.8}
@@ -163,7 +135,10 @@ THEOREM = Claim(
         "(1+beta1), for any orthogonaliser O with <N, O> >= lo |N|_* and |O| <= hi (pfbench); for "
         "the polar factor the printed bound (5) holds, too"
     ),
-    check=check_bounds,
+    check=path_mean.IterateMeanBound(
+        bounds={"pfbench's": sharper_bound_of_run, "printed": printed_bound_of_run},
+        parameters={f"beta = {beta:g}": partial(nesterov_parameters, beta=beta) for beta in BETAS},
+    ),
     instances=(
         make_instance(parabola, K=100),
         make_instance(least_squares, K=200, sigma=0.0),

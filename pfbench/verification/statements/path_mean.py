@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -97,6 +98,9 @@ def gap(problem: Any, x: Floats) -> float:
     return float(np.vdot(g, x)) - float(problem.set.minimum(g)[0])
 
 
+Given = Callable[[Numbers], Numbers]
+
+
 @dataclass(frozen=True, kw_only=True)
 class IterateMeanBound:
     """Check that a quantity's mean over x_1 .. x_K is at most each of several bounds.
@@ -108,7 +112,8 @@ class IterateMeanBound:
         smaller side of a matrix), the method's parameters, and `problem`. A bound may take lo and
         hi, the accuracy of the run's linear minimisation. One that is infinite is not tested.
     parameters
-        Function of the constants by name, and of `problem`, that returns the method's parameters.
+        Function of the constants by name, and of `problem`, that returns the method's parameters;
+        or a mapping from labels to such functions, for several settings.
     quantity
         Function of a problem and a point that is measured.
     """
@@ -116,21 +121,22 @@ class IterateMeanBound:
     kind: ClassVar[str] = "bound"
 
     bounds: Mapping[str, Callable[..., float]]
-    parameters: Callable[[Numbers], Numbers]
+    parameters: Given | Mapping[str, Given]
     quantity: Callable[[Any, Floats], float] = gradient_dual_norm
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Test each of the bounds on every instance."""
+        """Test each of the bounds on every instance, with every setting."""
         parts: dict[str, Decision] = {}
-        runs = 0
-        for instance in trial.claim.instances:
+        runs, given = 0, self.parameters
+        settings = given.items() if isinstance(given, Mapping) else [("", given)]
+        for instance, (setting, choose) in product(trial.claim.instances, settings):
             problem = instance()
             if trial.effort == "quick" and problem.K > _LONGEST:
                 continue
             c = problem.constants(problem.start())
             numbers = constants_with_norm(problem) | {"L_ms": c.L_ms, "L2": c.L2_ms}
             numbers |= {"r": min(problem.shape), "problem": problem}
-            parameters = self.parameters(numbers)
+            parameters = choose(numbers)
             algorithm = trial.make(iterations=problem.K, batch=1, **parameters)
             measure_run = cache(partial(self._measure_run, trial, problem, algorithm))
             for label, upper in self.bounds.items():
@@ -142,7 +148,7 @@ class IterateMeanBound:
                     measured, quality = measure_run(seed)
                     return float(measured / bound(quality))
 
-                name = ", ".join(filter(None, (label, instance.label)))
+                name = ", ".join(filter(None, (label, instance.label, setting)))
                 limit, purpose = trial.choose_by_effort(*_RUNS), instance.stream_key
                 parts[name], _ = decide_run_or_mean(
                     trial, problem, ratio, purpose=purpose, limit=limit
