@@ -101,7 +101,7 @@ def nesterov_parameters(c: path_mean.Numbers, beta: float) -> path_mean.Numbers:
     return {"step": eta / c["rho"], "beta": beta}
 
 
-def sharper_bound_of_run(problem: Any, *, beta: float, step: float, lo: float, hi: float) -> float:
+def run_bound_sharper(problem: Any, *, beta: float, step: float, lo: float, hi: float) -> float:
     """Return `norm_bound_sharper` for a problem; infinity for noise and a beta below the last."""
     c, r = path_mean.constants_with_norm(problem), min(problem.shape)
     if problem.n > 1 and beta < max(BETAS):
@@ -111,7 +111,7 @@ def sharper_bound_of_run(problem: Any, *, beta: float, step: float, lo: float, h
     return norm_bound_sharper(*numbers, beta, beta, LmoQuality(lo, hi))
 
 
-def printed_bound_of_run(problem: Any, *, beta: float, step: float) -> float:
+def run_bound_printed(problem: Any, *, beta: float, step: float) -> float:
     """Return `norm_bound_printed` for a problem; infinity where the other one is, or inexact."""
     c, r = path_mean.constants_with_norm(problem), min(problem.shape)
     if problem.norm.lmo != "exact" or (problem.n > 1 and beta < max(BETAS)):
@@ -136,7 +136,7 @@ THEOREM = Claim(
         "the polar factor the printed bound (5) holds, too"
     ),
     check=path_mean.IterateMeanBound(
-        bounds={"pfbench's": sharper_bound_of_run, "printed": printed_bound_of_run},
+        bounds={"pfbench's": run_bound_sharper, "printed": run_bound_printed},
         parameters={f"beta = {beta:g}": partial(nesterov_parameters, beta=beta) for beta in BETAS},
     ),
     instances=(

@@ -8,8 +8,9 @@ the exact law of the error, from which D.2 follows.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from pfbench.verification import Claim, Floats, Instance, NotTestable, Trial, ma
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statements.path_mean import constants_with_norm
-from pfbench.verification.statistics import Decision, decide_inequality
+from pfbench.verification.statements.path_mean import call_with_named, constants_with_norm
+from pfbench.verification.statistics import decide_inequality
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, SQUARE, Formula
 
 ALPHA = 0.3
@@ -140,73 +141,36 @@ def check_errors(
     instance: Instance,
     problem: Any,
     *,
-    is_alpha_constant: bool,
-    is_constrained: bool,
-    printed: Callable[..., float],
+    bounds: Mapping[str, Callable[..., float]],
+    weights: Mapping[str, float | None],
+    is_recursion: bool = False,
 ) -> Parts:
-    """Test that the gradient error sqrt(u_k) is at most the printed and the sharper bound."""
-    result, reach, numbers = _error_squares_by_iteration(
-        trial, problem, is_alpha_constant=is_alpha_constant, is_constrained=is_constrained
-    )
-    numbers |= {"alpha": ALPHA} if is_alpha_constant else {}
-    way = {"s": numbers.pop("s")}
-    sharper = (
-        constant_alpha_error_bound_sharper
-        if is_alpha_constant
-        else vanishing_alpha_error_bound_sharper
-    )
-    of_printed = way if is_alpha_constant else {"reach": reach}
-    ratios: dict[str, list[float]] = {"printed": [], "sharper": []}
-    for k, u in enumerate(np.sqrt(result), 1):
-        for label, bound in (
-            ("printed", printed(k=k, **numbers, **of_printed)),
-            ("sharper", sharper(k=k, **numbers, **way)),
-        ):
-            if bound > 0.0 or u > 1e-9 * reach * max(1.0, numbers["L_f"]):
-                ratios[label].append(float(u) / bound if bound > 0.0 else math.inf)
-    return {f"{label}, {instance.label}": decide_inequality(some) for label, some in ratios.items()}
+    """Test bounds of the gradient error sqrt(u_k), or of u_k by u_(k-1), at each step k.
 
-
-@check_each_instance(repetitions=2)
-def check_error_recursion(
-    trial: Trial, instance: Instance, problem: Any, *, is_constrained: bool
-) -> Iterator[tuple[str, Decision]]:
-    """Test the bounds of each squared gradient error u_k in terms of the previous one, u_(k-1).
-
-    The momentum is a constant alpha, or alpha_k = k^(-1/2).
-    """
-    for constant in (True, False):
-        u, _, numbers = _error_squares_by_iteration(
-            trial, problem, is_alpha_constant=constant, is_constrained=is_constrained
-        )
-        kind = "constant" if constant else "vanishing"
-        name = f"{instance.label}, alpha {kind}"
-        for label, bound in (
-            ("printed", next_error_bound_printed),
-            ("sharper", next_error_bound_sharper),
-        ):
-            ratios = [
-                float(u[k - 1]) / bound(float(u[k - 2]), ALPHA if constant else k**-0.5, **numbers)
-                for k in range(2, len(u) + 1)
-            ]
-            yield f"{label}, {name}", decide_inequality(ratios)
-
-
-def _error_squares_by_iteration(
-    trial: Trial, problem: HorizonProblem, *, is_alpha_constant: bool, is_constrained: bool
-) -> tuple[Floats, float, dict[str, float]]:
-    """Return the squared gradient errors of all K iterations, and numbers that enter their bounds.
-
-    The numbers are `reach`, the longest step for gamma = 1, and the constants L_f, sigma and
+    `weights` has values of alpha by label; None stands for alpha_k = k^(-1/2). The arguments of a
+    bound are k, alpha, u (which is u_(k-1)), L_f, sigma, reach (the longest step for gamma = 1) and
     s = reach gamma.
     """
-    c = constants_with_norm(problem)
+    c, parts = constants_with_norm(problem), Parts()
     step = c["K"] ** -0.75
-    reach = (2.0 if is_constrained else 1.0) * c["rho"] * c["zeta"]
-    arguments = {"alpha": ALPHA} if is_alpha_constant else {}
-    algorithm = trial.make(iterations=c["K"], batch=1, step=step, **arguments)
-    numbers = {"L_f": c["L_f"], "sigma": c["sigma"], "s": reach * step}
-    return mean_squared_errors(trial, problem, algorithm), reach, numbers
+    reach = (2.0 if trial.claim.algorithm == "scg" else 1.0) * c["rho"] * c["zeta"]
+    numbers = {"L_f": c["L_f"], "sigma": c["sigma"], "s": reach * step, "reach": reach}
+    rounding = 1e-9 * reach * max(1.0, c["L_f"])
+    for kind, alpha in weights.items():
+        arguments = {"alpha": alpha} if alpha else {}
+        method = trial.make(iterations=c["K"], batch=1, step=step, **arguments)
+        u = mean_squared_errors(trial, problem, method)
+        measured = u if is_recursion else np.sqrt(u)
+        for label, bound in bounds.items():
+            ratios = []
+            for k in range(2 if is_recursion else 1, len(u) + 1):
+                present = {"k": k, "alpha": alpha or k**-0.5, "u": float(u[k - 2])}
+                value, upper = float(measured[k - 1]), call_with_named(bound, numbers | present)
+                if upper > 0.0 or value > rounding:
+                    ratios.append(value / upper if upper > 0.0 else math.inf)
+            name = ", ".join(filter(None, (label, instance.label, kind)))
+            parts[name] = decide_inequality(ratios)
+    return parts
 
 
 # --- the claims -----------------------------------------------------------------------------------
@@ -226,64 +190,64 @@ _AVERAGED = (
 )
 
 
-def _claim(number: str, algorithm: str, statement: str, printed: Callable[..., float]) -> Claim:
-    constant, retained = printed is not vanishing_alpha_error_bound_printed, algorithm == "scg"
-    fixed = {"alpha": ALPHA} if constant else {}
-    units = {"sigma": GRADIENT, "s": LENGTH, "reach": LENGTH, "k": NUMBER}
-    sharper = (
-        constant_alpha_error_bound_sharper if constant else vanishing_alpha_error_bound_sharper
-    )
+def _claim(
+    number: str,
+    algorithm: str,
+    statement: str,
+    printed: Callable[..., float],
+    sharper: Callable[..., float],
+    weights: Mapping[str, float | None],
+    is_recursion: bool = False,
+) -> Claim:
+    unit, is_vanishing = SQUARE if is_recursion else GRADIENT, weights == VANISHES
+    fixed = {} if is_vanishing else {"alpha": ALPHA}
+    units = {"sigma": GRADIENT, "s": LENGTH, "reach": LENGTH, "k": NUMBER, "u": SQUARE}
     return Claim(
         name=f"pethick2025-lemD.{number}",
-        source=f"pethick2025 lemma D.{number}; sharper: pfbench",
+        source=f"pethick2025 lemma D.{number[0]}; sharper: pfbench",
         kind="law",
         statement=statement,
         check=partial(
-            check_errors, is_alpha_constant=constant, is_constrained=retained, printed=printed
+            check_errors,
+            bounds={"printed": printed, "sharper": sharper},
+            weights=weights,
+            is_recursion=is_recursion,
         ),
-        instances=HELD if retained else FREE,
+        instances=HELD if algorithm == "scg" else FREE,
         algorithm=algorithm,
         assumptions=("f smooth in the Euclidean norm", "gradients of variance at most sigma^2"),
-        schedule=f"alpha = {ALPHA:g}" if constant else "alpha_k = k^(-1/2), gamma = K^(-3/4)",
+        schedule="gamma = K^(-3/4), " + " and ".join(_SCHEDULES[a] for a in weights.values()),
         expected_seconds=(0.5, 0.5),
-        admits={} if constant else {"step": (0.5, 1.0)},
-        formulas=tuple(Formula(item, GRADIENT, fixed, units) for item in (printed, sharper)),
+        admits={"step": (0.5, 1.0)} if is_vanishing else {},
+        formulas=tuple(Formula(item, unit, fixed, units) for item in (printed, sharper)),
     )
 
 
-def _recursion_claim(name: str, algorithm: str, statement: str, reach: str) -> Claim:
-    units = {"sigma": GRADIENT, "s": LENGTH, "u": SQUARE}
-    retained = algorithm == "scg"
-    return Claim(
-        name=f"pethick2025-{name}",
-        source="pethick2025 lemma D.2; sharper: pfbench",
-        kind="law",
-        statement=(
-            f"{statement}: u_k <= (1-alpha_k/2) u_(k-1) + 2 L_2^2 s^2/alpha_k + alpha_k^2 sigma^2, "
-            f"s = {reach} gamma; sharper (ours): (1-alpha_k) u_(k-1) + (1-alpha_k)^2 L_2^2 s^2/"
-            "alpha_k + alpha_k^2 sigma^2"
-        ),
-        check=partial(check_error_recursion, is_constrained=retained),
-        instances=HELD if retained else FREE,
-        algorithm=algorithm,
-        assumptions=("f smooth in the Euclidean norm", "gradients of variance at most sigma^2"),
-        schedule=f"alpha = {ALPHA:g}, and alpha_k = k^(-1/2); gamma = K^(-3/4)",
-        expected_seconds=(1.0, 1.0),
-        formulas=tuple(
-            Formula(item, SQUARE, {"alpha": ALPHA}, units)
-            for item in (next_error_bound_printed, next_error_bound_sharper)
-        ),
-    )
+VANISHES: Mapping[str, float | None] = MappingProxyType({"": None})
+CONSTANTLY: Mapping[str, float | None] = MappingProxyType({"": ALPHA})
+BOTH: Mapping[str, float | None] = MappingProxyType(
+    {"alpha constant": ALPHA, "alpha vanishing": None}
+)
+_SCHEDULES = {None: "alpha_k = k^(-1/2)", ALPHA: f"alpha = {ALPHA:g}"}
 
+_RECURSION = (
+    "u_k <= (1-alpha_k/2) u_(k-1) + 2 L_2^2 s^2/alpha_k + alpha_k^2 sigma^2, s = {} gamma; sharper "
+    "(ours): (1-alpha_k) u_(k-1) + (1-alpha_k)^2 L_2^2 s^2/alpha_k + alpha_k^2 sigma^2"
+)
+_NEXT = (next_error_bound_printed, next_error_bound_sharper, BOTH, True)
 
-STEP = _recursion_claim("lemD.2", "uscg", "uSCG", "rho_2")
-STEP_HELD = _recursion_claim("lemD.2-scg", "scg", "SCG, as lemma D.2 with D_2 for rho_2", "D_2")
+STEP = _claim("2", "uscg", "uSCG: " + _RECURSION.format("rho_2"), *_NEXT)
+STEP_HELD = _claim(
+    "2-scg", "scg", "SCG, as lemma D.2 with D_2 for rho_2: " + _RECURSION.format("D_2"), *_NEXT
+)
 CONSTANT = _claim(
     "3",
     "uscg",
     "uSCG, alpha_1 = 1: sqrt(u_k) <= sqrt(2) L_2 rho_2 gamma/alpha + (sqrt(alpha) + "
     f"(1-alpha/2)^(k/2)) sigma; {_AVERAGED}, s = rho_2 gamma",
     constant_alpha_error_bound_printed,
+    constant_alpha_error_bound_sharper,
+    CONSTANTLY,
 )
 VANISHING = _claim(
     "4",
@@ -291,6 +255,8 @@ VANISHING = _claim(
     "uSCG, alpha_k = k^(-1/2), gamma <= K^(-3/4): u_k <= (4 sigma^2 + 8 L_2^2 rho_2^2)/sqrt(k); "
     "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1)",
     vanishing_alpha_error_bound_printed,
+    vanishing_alpha_error_bound_sharper,
+    VANISHES,
 )
 CONSTANT_HELD = _claim(
     "6",
@@ -298,6 +264,8 @@ CONSTANT_HELD = _claim(
     "SCG, alpha_1 = 1: sqrt(u_k) <= 2 L_2 D_2 gamma/alpha + (sqrt(2 alpha) + (1-alpha/2)^(k/2)) "
     f"sigma, as theorem 5.6 uses it; {_AVERAGED}, s = D_2 gamma",
     scg_constant_alpha_error_bound_printed,
+    constant_alpha_error_bound_sharper,
+    CONSTANTLY,
 )
 VANISHING_HELD = _claim(
     "7",
@@ -305,4 +273,6 @@ VANISHING_HELD = _claim(
     "SCG, alpha_k = k^(-1/2), gamma <= K^(-3/4): u_k <= (4 sigma^2 + 8 L_2^2 D_2^2)/sqrt(k); "
     "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1)",
     vanishing_alpha_error_bound_printed,
+    vanishing_alpha_error_bound_sharper,
+    VANISHES,
 )

@@ -127,9 +127,9 @@ class IterateMeanBound:
     def __call__(self, trial: Trial) -> Evidence:
         """Test each of the bounds on every instance, with every setting."""
         parts: dict[str, Decision] = {}
-        runs, given = 0, self.parameters
-        settings = given.items() if isinstance(given, Mapping) else [("", given)]
-        for instance, (setting, choose) in product(trial.claim.instances, settings):
+        settings, runs = self.parameters, 0
+        settings = settings if isinstance(settings, Mapping) else {"": settings}
+        for instance, (setting, choose) in product(trial.claim.instances, settings.items()):
             problem = instance()
             if trial.effort == "quick" and problem.K > _LONGEST:
                 continue
@@ -140,13 +140,13 @@ class IterateMeanBound:
             algorithm = trial.make(iterations=problem.K, batch=1, **parameters)
             measure_run = cache(partial(self._measure_run, trial, problem, algorithm))
             for label, upper in self.bounds.items():
-                bound = partial(_call_with_named, upper, numbers | parameters)
-                if math.isinf(bound({"lo": 1.0, "hi": 1.0})):
+                bound = partial(call_with_named, upper, numbers | parameters)
+                if math.isinf(bound(lo=1.0, hi=1.0)):
                     continue
 
                 def ratio(seed: int, measure_run: Any = measure_run, bound: Any = bound) -> float:
                     measured, quality = measure_run(seed)
-                    return float(measured / bound(quality))
+                    return float(measured / bound(**quality))
 
                 name = ", ".join(filter(None, (label, instance.label, setting)))
                 limit, purpose = trial.choose_by_effort(*_RUNS), instance.stream_key
@@ -169,7 +169,7 @@ class IterateMeanBound:
         return float(np.mean([self.quantity(problem, x) for x in points])), {}
 
 
-def _call_with_named(bound: Callable[..., float], numbers: Numbers, quality: Numbers) -> float:
+def call_with_named(bound: Callable[..., float], numbers: Numbers, **quality: float) -> float:
     """Return a bound of those numbers that its arguments name."""
     usable = numbers | quality
     return bound(**{name: usable[name] for name in _parameter_names(bound)})
