@@ -22,8 +22,7 @@ from pfbench.verification.user_claims import load_claims
 if TYPE_CHECKING:  # what runs a verification is imported by it: claims are listed without it
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.storage.store import Store
-    from pfbench.verification.outcomes import Verification
-    from pfbench.verification.session import Progress
+    from pfbench.verification.session import Progress, Verification
 
 PAPERS: Mapping[str, Paper] = MappingProxyType(
     {

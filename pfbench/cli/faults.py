@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pfbench.verification.claim import Claim
     from pfbench.verification.faults.fault import Fault
     from pfbench.verification.mutation_study import StudiedFault
-    from pfbench.verification.outcomes import MutantOutcome
+    from pfbench.verification.session import MutantOutcome
 
 MAX_FAULTS = 12
 """Default number of generated faults of a method without --full and --max-faults."""
@@ -178,7 +178,7 @@ def _report_study(
 ) -> None:
     """Print the results of a fault study, and write them to the requested files."""
     from pfbench.verification.mutation_study import report
-    from pfbench.verification.outcomes import Verification
+    from pfbench.verification.session import Verification
 
     names = {"where": "location", "found_by": "caught_by"}
     generated = [terminal.rename_keys(study.as_json(), **names) for study in studied]

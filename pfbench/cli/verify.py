@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pfbench.claims.harder_instances import HardestInstance
     from pfbench.verification.claim import Claim, Erratum
     from pfbench.verification.homogeneity import Homogeneity
-    from pfbench.verification.outcomes import ErratumFinding, Verification
+    from pfbench.verification.session import ErratumFinding, Verification
     from pfbench.verification.verdict import Verdict
 
 

@@ -12,8 +12,7 @@ from pfbench.verification.falsify.reports import (
     SearchReport,
     format_distinct,
 )
-from pfbench.verification.outcomes import Verification
-from pfbench.verification.session import Session
+from pfbench.verification.session import Session, Verification
 from pfbench.verification.verdict import Verdict
 
 SECONDS = {"quick": 1.5, "full": 6.0}

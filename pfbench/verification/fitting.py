@@ -9,7 +9,7 @@ from pfbench.base.checks import check_choice, check_finite_array, check_real, ch
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 from pfbench.runs.loop.run import COMPLETED, Run
-from pfbench.verification.statistics.exponents import Exponent, fit_exponent
+from pfbench.verification.statistics.seed_decisions import Exponent, fit_exponent
 
 
 def fit_rate(

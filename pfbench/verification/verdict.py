@@ -12,8 +12,7 @@ from pfbench.base.errors import PfbenchError, add_location, end_sentence, locate
 from pfbench.base.escaping import html_fields
 from pfbench.base.status import NEAR
 from pfbench.base.status import Verdict as VerdictName
-from pfbench.verification.claim import Claim
-from pfbench.verification.criteria import CRITERIA, Complexity
+from pfbench.verification.claim import CRITERIA, Claim, Complexity
 from pfbench.verification.homogeneity import recheck_inhomogeneous_bound
 from pfbench.verification.reproducibility import UNREPEATABLE, WORDS
 from pfbench.verification.statistics import Decision, Evidence

@@ -7,10 +7,10 @@ from typing import Any
 
 from pfbench.base.escaping import escape_hidden, markdown_table
 from pfbench.verification import summaries
-from pfbench.verification.criteria import CRITERIA
+from pfbench.verification.claim import CRITERIA
 from pfbench.verification.homogeneity import Homogeneity
-from pfbench.verification.outcomes import ErratumFinding, Verification
 from pfbench.verification.power import FACTORS, SEEDS, PowerSearch
+from pfbench.verification.session import ErratumFinding, Verification
 from pfbench.verification.step_record import sizes_in_words
 from pfbench.verification.verdict import Verdict
 

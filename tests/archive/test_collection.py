@@ -10,7 +10,7 @@ from forged_archives import change_run, fewer_calls, forged, run
 from pfbench.archive.site import CheckedArchive, read_record, write_record, write_site
 from pfbench.claims import kim2026
 from pfbench.runs.storage.archive import open_archive
-from pfbench.verification.outcomes import ErratumFinding
+from pfbench.verification.session import ErratumFinding
 
 CHECKED = {"runs": [40, 40], "new": 40, "salt": "<b>", "sha256": "", "verdicts": [2, 2]}
 CHECKED |= {"off": [], "unreached": []}

@@ -30,8 +30,7 @@ from pfbench.claims.catalogue import (
 from pfbench.runs.storage.content_keys import is_pfbench_module, reachable_files_by_module
 from pfbench.verification import statistics
 from pfbench.verification.claim import KINDS
-from pfbench.verification.outcomes import Verification
-from pfbench.verification.session import describe_as_json
+from pfbench.verification.session import Verification, describe_as_json
 from pfbench.verification.subject import EditedMethod
 from pfbench.verification.summaries import slack_factor
 from pfbench.verification.user_claims import collect_paper

@@ -18,7 +18,7 @@ from pfbench.cli.faults import _mutant_row
 from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.storage.store import Store
 from pfbench.verification import Evidence, session
-from pfbench.verification.outcomes import MutantOutcome
+from pfbench.verification.session import MutantOutcome
 from pfbench.verification.statistics import Decision
 from pfbench.verification.verdict import Verdict
 from pfbench.verification.worst_case import estimation

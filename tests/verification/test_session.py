@@ -27,8 +27,7 @@ from pfbench.claims.catalogue import (
 from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session
-from pfbench.verification.outcomes import Verification
-from pfbench.verification.session import describe_as_json, judge, time_limit
+from pfbench.verification.session import Verification, describe_as_json, judge, time_limit
 from pfbench.verification.subject import Subject
 from pfbench.verification.user_claims import UserClaimFile, load_claims
 from pfbench.verification.verdict import Verdict

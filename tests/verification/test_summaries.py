@@ -2,7 +2,7 @@
 
 import pytest
 
-from pfbench.verification.criteria import CRITERIA, EXCESS, Complexity, ComplexityOrder
+from pfbench.verification.claim import CRITERIA, EXCESS, Complexity, ComplexityOrder
 from pfbench.verification.statistics import decide_mean
 from pfbench.verification.step_record import sizes_in_words
 from pfbench.verification.summaries import (

@@ -12,8 +12,8 @@ from pfbench.claims.shen2019.epoch_estimators import log_cosh, recovery
 from pfbench.verification import ClaimBroken, NotTestable, Subject, Trial, UnsupportedPoints
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.instruments.oracle_tally import ComponentTally
-from pfbench.verification.outcomes import Verification
 from pfbench.verification.replay.problems import make_unconstrained_problem
+from pfbench.verification.session import Verification
 from pfbench.verification.step_record import is_positive_multiple
 from pfbench.verification.subject import (
     instantiate_with_accepted_parameters,

@@ -14,8 +14,8 @@ from pfbench.base.status import Status
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.run import Stop
 from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
-from pfbench.verification.criteria import GAP as ON_GAP
-from pfbench.verification.criteria import complexity
+from pfbench.verification.claim import GAP as ON_GAP
+from pfbench.verification.claim import complexity
 from pfbench.verification.instruments.indefinite import (
     IndefiniteQuadratic,
     max_curvature_bound,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance, statistics
-from pfbench.verification.criteria import EXCESS, complexity
+from pfbench.verification.claim import EXCESS, complexity
 from pfbench.verification.instruments.quadratics import quadratic_on_facet
 
 POLYTOPES = tuple(

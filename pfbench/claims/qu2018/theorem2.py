@@ -13,7 +13,7 @@ from pfbench.claims.qu2018.gradient_mapping import (
     minimiser_distance_and_norm,
 )
 from pfbench.verification import Claim, Evidence, Instance, NotTestable, Trial, make_instance
-from pfbench.verification.criteria import MAPPING_SQ, complexity
+from pfbench.verification.claim import MAPPING_SQ, complexity
 from pfbench.verification.instruments.indefinite import (
     IndefiniteQuadratic,
     noisy_ball,

@@ -20,7 +20,7 @@ from pfbench.claims.qu2018.gradient_mapping import (
 )
 from pfbench.sets import Box
 from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
-from pfbench.verification.criteria import MAPPING_SQ, complexity
+from pfbench.verification.claim import MAPPING_SQ, complexity
 from pfbench.verification.instruments import indefinite
 from pfbench.verification.units import SQUARE, formula
 

@@ -35,7 +35,7 @@ from pfbench.problems.additive_noise import SeparableQuadratic
 from pfbench.sets import Simplex
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance, statistics
-from pfbench.verification.criteria import ComplexityOrder, complexity
+from pfbench.verification.claim import ComplexityOrder, complexity
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, noisy_ball
 from pfbench.verification.statements import path_mean

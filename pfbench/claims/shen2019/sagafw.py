@@ -9,7 +9,7 @@ from pfbench.claims.shen2019.epoch_estimators import iterate_errors, log_cosh
 from pfbench.problems.linear_models import LogCosh
 from pfbench.runs.loop.run import Stop
 from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
-from pfbench.verification.criteria import GAP, complexity
+from pfbench.verification.claim import GAP, complexity
 from pfbench.verification.instruments.forced_path import ForcedPath
 
 IN_N, IN_EPSILON = 1 / 3, 2.0

@@ -18,7 +18,7 @@ from pfbench.claims.shen2019.epoch_estimators import (
     make_law_attaining_path,
 )
 from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance, statistics
-from pfbench.verification.criteria import GAP, complexity
+from pfbench.verification.claim import GAP, complexity
 from pfbench.verification.units import GRADIENT, formula
 
 # --- the least cost ------------------------------------------------------------------------------

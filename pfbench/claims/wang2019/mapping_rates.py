@@ -34,7 +34,7 @@ from pfbench.verification import (
     make_instance,
     statistics,
 )
-from pfbench.verification.criteria import MAPPING, Complexity, complexity
+from pfbench.verification.claim import MAPPING, Complexity, complexity
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.subject import with_parameters
 

@@ -20,9 +20,6 @@ from pfbench.verification.statistics.decisions import decide_share as decide_sha
 from pfbench.verification.statistics.decisions import decide_uniform as decide_uniform
 from pfbench.verification.statistics.decisions import is_doubtful as is_doubtful
 from pfbench.verification.statistics.decisions import rejects as rejects
-from pfbench.verification.statistics.exponents import Exponent as Exponent
-from pfbench.verification.statistics.exponents import fit_exponent as fit_exponent
-from pfbench.verification.statistics.exponents import make_fit_function as make_fit_function
 from pfbench.verification.statistics.means import EARLY_SEEDS as EARLY_SEEDS
 from pfbench.verification.statistics.means import LEVEL as LEVEL
 from pfbench.verification.statistics.means import MOST_SEEDS as MOST_SEEDS
@@ -45,5 +42,8 @@ from pfbench.verification.statistics.parts import (
 )
 from pfbench.verification.statistics.seed_decisions import EXPONENT_MARGIN as EXPONENT_MARGIN
 from pfbench.verification.statistics.seed_decisions import LAW_MARGIN as LAW_MARGIN
+from pfbench.verification.statistics.seed_decisions import Exponent as Exponent
 from pfbench.verification.statistics.seed_decisions import decide_exponent as decide_exponent
 from pfbench.verification.statistics.seed_decisions import decide_median as decide_median
+from pfbench.verification.statistics.seed_decisions import fit_exponent as fit_exponent
+from pfbench.verification.statistics.seed_decisions import make_fit_function as make_fit_function

@@ -16,7 +16,7 @@ from pfbench.claims.wang2019.estimate import BOWL
 from pfbench.claims.wang2019.mapping_rates import long_slope_problem
 from pfbench.claims.wang2019.shared import chain, mapping_sq_function, noiseless_model
 from pfbench.problems.linear_models import LeastSquares
-from pfbench.verification.criteria import MAPPING, ComplexityOrder
+from pfbench.verification.claim import MAPPING, ComplexityOrder
 from pfbench.verification.subject import NotTestable, Subject
 
 

@@ -12,8 +12,7 @@ from pfbench.base.status import Verdict
 from pfbench.claims import Claim, bound, counts
 from pfbench.verification.instances import make_instance
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
-from pfbench.verification.outcomes import Verification
-from pfbench.verification.session import judge
+from pfbench.verification.session import Verification, judge
 from pfbench.verification.statements import horizons
 from pfbench.verification.statements.quantity import ACCURACY, _gap, as_function, minimise_convex
 from pfbench.verification.statements.setting import ClaimSetting
