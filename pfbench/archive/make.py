@@ -26,9 +26,6 @@ from pfbench.verification.user_claims import import_module_file, load_claims, sp
 _MOST_NAMED = 3
 """Maximum number of sources that a title names; further ones are counted."""
 
-PROBE_SECONDS = 1.0
-"""Time limit in seconds of each run that shows which files user-defined code reads."""
-
 
 @dataclass(frozen=True)
 class ArchiveWriter:

@@ -124,7 +124,7 @@ class DaskEngine:
         if not self._thread_counts():
             raise kind(
                 f"the Dask scheduler at {self._address} does not answer or has no workers: start "
-                "the scheduler or its workers, and repeat the command."
+                "the scheduler or its workers."
             )
         try:
             future = self._client.submit(_query_process_environment, pure=False)
@@ -137,8 +137,7 @@ class DaskEngine:
             ) from error
         if source != source_digest(frozenset({_MAKING})):
             raise InputError(
-                f"the Dask workers at {self._address} have another version of pfbench than this "
-                "machine: install the same version on both."
+                f"the Dask workers at {self._address} have another version of pfbench: install it."
             )
         return dict(values)
 

@@ -295,11 +295,8 @@ def describe_exit_code(code: int | None) -> str:
     """Return a description of how a process ended, from its exit code."""
     if code is None:
         return "its process closed the connection to its parent process"
-    if code is not None and code < 0:
-        try:
-            return f"its process was ended by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"its process was ended by signal {-code}"
+    with suppress(ValueError):  # no signal has this number
+        return f"its process was ended by {signal.Signals(-code).name}"
     return f"its process ended with status {code}"
 
 

@@ -215,10 +215,7 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
         """Return the first `n_words` fixed state words, as in NumPy; raise if there are fewer."""
         words = np.array(self._own, np.uint32).view(dtype)
         if n_words > len(words):
-            raise InputError(
-                f"a random stream with a hidden seed has only {len(words)} words of state, not "
-                f"{n_words}."
-            )
+            raise InputError(f"a stream with a hidden seed has only {len(words)} words of state.")
         return words[:n_words]
 
     def spawn(self, n_children: int) -> "list[HiddenSeed]":
@@ -227,9 +224,7 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
         All calls together return at most `MOST_SPAWNED`.
         """
         if n_children > len(self._children):
-            raise InputError(
-                f"a random stream with a hidden seed spawns at most {MOST_SPAWNED} streams."
-            )
+            raise InputError(f"a stream with a hidden seed spawns at most {MOST_SPAWNED} streams.")
         new, self._children = self._children[:n_children], self._children[n_children:]
         return [HiddenSeed([words]) for words in new]
 

@@ -171,8 +171,7 @@ def check_run_count(location: str, number: int) -> None:
     """
     if number > MOST_RUNS:
         raise InputError(
-            f"{location} plans {number:,} runs, more than the {MOST_RUNS:,} allowed: split it into "
-            "several specs."
+            f"{location} plans {number:,} runs, more than the {MOST_RUNS:,} allowed: split it."
         )
 
 

@@ -235,8 +235,7 @@ def _check_tuning(location: str, study: Study) -> None:
             )
     if both := {*tune.seeds} & {*study.seeds}:
         raise InputError(
-            f"{location}.seeds and the study both have the seed {min(both)}: give the tuning other "
-            "seeds than the study."
+            f"{location}.seeds and the study both have the seed {min(both)}: use other seeds."
         )
     if not study.tuning_targets:
         raise InputError(f"{location} needs a target: add targets to the study.")

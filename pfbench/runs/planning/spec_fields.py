@@ -187,10 +187,7 @@ def parse_targets(field: str, value: Any) -> tuple[Stop, ...]:
     """Return the targets in a field, sorted from the easiest to the hardest."""
     stops = [_parse_target(entry.field, entry.text) for entry in parse_entries(field, value)]
     if len({target.measure for target in stops}) > 1:
-        raise InputError(
-            f"the targets in {field} must all have the same measure, as runs stop at the hardest "
-            "target."
-        )
+        raise InputError(f"the targets in {field} must all have the same measure.")
     return tuple(sorted(stops, key=lambda target: -target.target))
 
 

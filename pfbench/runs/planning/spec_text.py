@@ -160,8 +160,7 @@ def fill_template(
     for name, text in _split_at_placeholders(template, location):
         if name and name not in values:
             raise InputError(
-                f"{location}: {abbreviate(template)} names {{{name}}}, for which {values_source} has no values: "  # noqa: E501
-                "add them, or correct the name."
+                f"{location}: {values_source} has no values of {{{name}}}: add them, or correct it."
             )
         parts.append(str(values[name]) if name else text)
         length += len(parts[-1])
