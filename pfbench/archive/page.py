@@ -1,13 +1,12 @@
 """Summary of an archive for readers: phrases, a page in Markdown, and a badge in SVG."""
 
-import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from string import Template
 from typing import Any
 
-from pfbench.base.escaping import escape_hidden
+from pfbench.base.escaping import escape_hidden, html_text, markdown_table
 from pfbench.base.status import Verdict
 from pfbench.runs.storage.archive import BADGE, PAGE, SCRIPT
 from pfbench.verification.step_record import sizes_in_words
@@ -17,11 +16,6 @@ _SIGNS = str.maketrans({"|": "\\|", "<": "&lt;", "`": "'", "@": "&#64;"})
 
 Row = dict[str, str]
 """Cells of a table by column, as plain text."""
-
-
-def escape_html(text: str) -> str:
-    """Return a text in which control characters and HTML markup are escaped."""
-    return html.escape(escape_hidden(text))
 
 
 def fill_template(name: str, **values: Any) -> str:
@@ -89,7 +83,8 @@ def make_archive_page_files(fields: Mapping[str, Any]) -> dict[str, bytes]:
         "",
     ]
     for rows in filter(None, result_tables(fields).values()):
-        lines += _markdown_table([list(rows[0]), *(list(row.values()) for row in rows)])
+        head, *cells = [[*map(_escape_markdown, row)] for row in (rows[0], *map(dict.values, rows))]
+        lines += [*markdown_table(head, cells), ""]
     if fields["kind"] == "claim":
         lines += map(_escape_markdown, _sentences_on_faults_and_seed(fields))
     versions = [" ".join(pair) for pair in sorted(fields["environments"][0].items())]
@@ -184,11 +179,6 @@ def unit_check_text(claim: Mapping[str, Any]) -> str:
     return f"{words} {claim['normalised']}".strip()
 
 
-def _markdown_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    head, *rest = [f"| {' | '.join(_escape_markdown(cell) for cell in row)} |" for row in rows]
-    yield from [head, "| " + " | ".join("---" for _ in rows[0]) + " |", *rest, ""]
-
-
 def _escape_markdown(text: str) -> str:
     """Return a text with its markup escaped, so that it has no link, image or mention."""
     return escape_hidden(text).translate(_SIGNS).replace("](", "]\\(")
@@ -196,7 +186,7 @@ def _escape_markdown(text: str) -> str:
 
 def _badge(words: Sequence[str], colour: str) -> bytes:
     """Return an SVG badge with these phrases, as bytes."""
-    text = escape_html(" · ".join(words))
+    text = html_text(" · ".join(words))
     width = 62 + 6 * len(" · ".join(words))
     sizes = {"width": width, "right": width - 54, "length": width - 64}
     return fill_template("badge.svg", text=text, colour=colour, **sizes).encode()

@@ -11,14 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pfbench.archive.page import (
-    Row,
-    escape_html,
-    fill_template,
-    make_archive_page_files,
-    result_tables,
-)
+from pfbench.archive.page import Row, fill_template, make_archive_page_files, result_tables
 from pfbench.base.errors import InputError
+from pfbench.base.escaping import html_text
 from pfbench.base.files import as_storage_errors, atomic_write
 from pfbench.runs.storage.archive import PAGE, Archive
 from pfbench.runs.storage.damage import DamagedFileError
@@ -107,7 +102,7 @@ def _class_and_share(row: Row) -> tuple[str, float]:
 
 def _html_row(row: Row, item: CheckedArchive) -> Row:
     """Return a row with links to the files of its archive, and with the result of the check."""
-    cells, folder = {name: escape_html(text) for name, text in row.items()}, item.archive.path.stem
+    cells, folder = {name: html_text(text) for name, text in row.items()}, item.archive.path.stem
     if script := row.get("script"):
         cells["script"] = _link(f"{folder}/{script}", script)
     archive = _link(f"{folder}/index.html", item.archive.manifest["title"])
@@ -117,7 +112,7 @@ def _html_row(row: Row, item: CheckedArchive) -> Row:
 def _write_pages(item: CheckedArchive, folder: Path) -> None:
     """Write the page, the badge and the scripts of an archive."""
     page_files = make_archive_page_files(item.archive.manifest)
-    displayed = "<br>".join(map(escape_html, page_files.pop(PAGE).decode().splitlines()))
+    displayed = "<br>".join(map(html_text, page_files.pop(PAGE).decode().splitlines()))
     title = item.archive.manifest["title"]
     page_files["index.html"] = _document(title, [f"<pre>{displayed}</pre>"])
     for name, content in page_files.items():
@@ -126,14 +121,14 @@ def _write_pages(item: CheckedArchive, folder: Path) -> None:
 
 def _describe_check(record: Mapping[str, Any]) -> str:
     runs, verdicts = record["runs"][0], record["verdicts"][0]
-    return escape_html(
+    return html_text(
         f"{runs} runs and {verdicts} verdicts recomputed, {record['new']} runs with new seeds; "
         f"salt {record['salt']}"
     )
 
 
 def _link(target: str, text: str) -> str:
-    return f'<a href="{escape_html(target)}">{escape_html(text)}</a>'
+    return f'<a href="{html_text(target)}">{html_text(text)}</a>'
 
 
 def _html_table(title: str, rows: Sequence[Row]) -> str:
@@ -143,13 +138,13 @@ def _html_table(title: str, rows: Sequence[Row]) -> str:
     lines = [("th", list(rows[0])), *(("td", list(row.values())) for row in rows)]
     cells = ("".join(f"<{kind}>{cell}</{kind}>" for cell in row) for kind, row in lines)
     body = "".join(f"<tr>{line}</tr>" for line in cells)
-    return f"<h2>{escape_html(title)}</h2><div><table>{body}</table></div>"
+    return f"<h2>{html_text(title)}</h2><div><table>{body}</table></div>"
 
 
 def _document(title: str, body: Sequence[str]) -> bytes:
     """Return an HTML page that has no scripts and loads no external resources."""
     content = "\n".join(filter(None, body))
-    return fill_template("site.html", title=escape_html(title), body=content).encode()
+    return fill_template("site.html", title=html_text(title), body=content).encode()
 
 
 def _write(folder: Path, name: str, content: bytes) -> None:

@@ -149,19 +149,11 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Return the run as HTML for Jupyter."""
-        subject = {
-            "problem": self.problem,
-            "algorithm": self.algorithm,
-            "schedule": self.schedule,
-            "parameters": ", ".join(f"{name}={value}" for name, value in self.parameters.items()),
+        names = "problem", "algorithm", "schedule", "status", "stop_reason", "iterations", "seconds"
+        subject = {name: getattr(self, name) for name in (*names, "note")} | {
             "seed": str(self.seed),
-            "status": f"{self.status}: {self.stop_reason}",
-            "where": ""
-            if self.error_location is None
-            else "{}:{}: {}".format(*self.error_location),
-            "note": self.note,
-            "iterations": self.iterations,
-            "seconds": self.seconds,
+            "parameters": ", ".join(f"{name}={value}" for name, value in self.parameters.items()),
+            "where": "{}:{}: {}".format(*self.error_location) if self.error_location else "",
         }
         counts = {name: number for name, number in self.counts.as_dict().items() if number}
         final = {name: value for name, value in self.final.items() if value is not None}
