@@ -2,9 +2,11 @@
 
 import math
 import reprlib
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -40,54 +42,12 @@ class MeasureInfo(NamedTuple):
     source: str
 
 
-_ERROR = "root mean square error"
+_ROWS = tomllib.loads(Path(__file__).with_name("measures.toml").read_text(encoding="utf-8"))
 
 MEANING: Mapping[str, MeasureInfo] = MappingProxyType(
-    {
-        "objective": MeasureInfo("Psi = f + h", "the problem"),
-        "value": MeasureInfo("f", "the problem"),
-        "fw_gap": MeasureInfo(
-            "Frank-Wolfe gap max <grad f(x), x - u> over u in the set; exact, or a certified upper "
-            "bound",
-            "Jaggi 2013",
-        ),
-        "fw_gap_lower": MeasureInfo("certified lower bound of fw_gap", "Jaggi 2013"),
-        "gradient_mapping_sq": MeasureInfo(
-            "squared norm of the gradient mapping at lambda", "Ghadimi, Lan, Zhang 2016"
-        ),
-        "gradient_mapping_lambda": MeasureInfo(
-            "lambda of gradient_mapping_sq: 1/(2 max(L_f, L_ms))", "pfbench"
-        ),
-        "estimator_error": MeasureInfo(
-            "distance of the gradient estimate from the gradient (not in final)", "shen2019 (9)"
-        ),
-        "coin": MeasureInfo(
-            "1 if the coin of a loopless estimator fell heads, so that it queried a full gradient, "
-            "else 0 (not in final)",
-            "Li, Bao, Zhang, Richtarik 2021",
-        ),
-        "dual_norm": MeasureInfo(
-            "dual norm of the gradient, in the problem's norm; exact", "Pethick et al. 2025"
-        ),
-        "lmo_lower": MeasureInfo(
-            "<M, O>/|M|_* for the answer -rho O of lo at the estimate M; 1 if it is exact",
-            "pfbench",
-        ),
-        "lmo_upper": MeasureInfo("|O| of the O of lmo_lower; 1 if it is exact", "pfbench"),
-        "lmo_products": MeasureInfo(
-            "number of matrix products in an approximate linear minimisation; 0 if it is exact",
-            "Kim, Oh 2026",
-        ),
-        "rmse_heldout": MeasureInfo(f"{_ERROR} on the held-out entries", "shen2019 section 6"),
-        "rmse_heldout_mean": MeasureInfo(
-            "rmse_heldout of a prediction by the mean of the observed entries", "pfbench"
-        ),
-        "rmse_truth": MeasureInfo(
-            f"{_ERROR} of all entries against the underlying matrix", "li2019 section 4"
-        ),
-    }
+    {name: MeasureInfo(**row) for name, row in _ROWS.items()}
 )
-"""Meaning of each measure, including those of single problems."""
+"""Meaning of each measure, including those of single problems, from `measures.toml`."""
 
 BRACKETS = frozenset({"fw_gap"})
 """Measures that return an interval; tables show the upper end under the measure's name."""
@@ -151,14 +111,10 @@ class UserMeasure:
             return None
         if not isinstance(function, tuple):
             return _check_measure_value(function)
-        if len(function) != 2:
-            raise InputError(f"the function returned {len(function)} numbers, not (lower, upper)")
-        lower, upper = map(_check_measure_value, function)
-        if lower > upper:
-            raise InputError(
-                f"the function returned (lower, upper) = ({lower:g}, {upper:g}) with lower > upper"
-            )
-        return lower, upper
+        bounds = [*map(_check_measure_value, function)]
+        if len(bounds) != 2 or bounds[0] > bounds[1]:
+            raise InputError(f"the function returned {function}, not (lower, upper)")
+        return bounds[0], bounds[1]
 
 
 def protect_state(state: State) -> State:

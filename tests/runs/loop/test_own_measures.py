@@ -132,8 +132,8 @@ def test_a_matrix_is_given_as_a_copy():
             "the function returned array([1., 1.]), which is not a number, "
             "a pair (lower, upper) or None",
         ),
-        ("three", "the function returned 3 numbers, not (lower, upper)"),
-        ("upside_down", "the function returned (lower, upper) = (2, 1) with lower > upper"),
+        ("three", "the function returned (1.0, 2.0, 3.0), not (lower, upper)"),
+        ("upside_down", "the function returned (2.0, 1.0), not (lower, upper)"),
     ],
 )
 def test_a_failure_ends_the_run_as_an_error_with_its_counts(name, reason):
