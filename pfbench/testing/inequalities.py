@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -82,13 +82,20 @@ def descends(
             fail(lines, call)
 
 
+@dataclass
 class _StatedInequality:
     """Base class of the built-in inequalities; messages name them by the constructor call."""
 
-    def __init__(self, **arguments: Any) -> None:
-        self.__name__ = format_call(type(self), **arguments)
+    def __post_init__(self) -> None:
+        self.__name__ = format_call(type(self), **vars(self))
+        self.begin()
+
+    def begin(self) -> Any:
+        """Begin a new run, and return this object."""
+        return self
 
 
+@dataclass
 class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
     """Descent inequality of an L-smooth f: f(y) <= f(x) + <grad f(x), y - x> + L |y - x|^2/2.
 
@@ -102,11 +109,9 @@ class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
         The stated smoothness constant.
     """
 
-    def __init__(
-        self, value: Callable[[Any], float], gradient: Callable[[Any], Any], L: float
-    ) -> None:
-        super().__init__(value=value, gradient=gradient, L=L)
-        self.value, self.gradient, self.L = value, gradient, L
+    value: Callable[[Any], float]
+    gradient: Callable[[Any], Any]
+    L: float
 
     def __call__(self, before: Floats, after: Floats, g: Floats) -> Any:
         """Return f at the point after the step, its upper bound, and the bound's terms by name."""
@@ -185,6 +190,7 @@ def express_in_momentum_basis(momentum: Floats, direction: Floats) -> MomentumBa
     )
 
 
+@dataclass
 class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
     """Bounds on the direction of a spectral method such as Muon, by the SVD of its momentum.
 
@@ -206,27 +212,19 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
         Width by which the interval is extended, e.g. 0.02 for an iteration in bfloat16.
     """
 
-    def __init__(
-        self,
-        lo: float,
-        hi: float,
-        lr: float,
-        *,
-        weight_decay: float = 0.0,
-        momentum: float = 0.0,
-        nesterov: bool = False,
-        scale: Callable[[int, int], float] = lambda rows, columns: 1.0,
-        slack: float = 1e-3,
-    ) -> None:
-        method = {"weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov}
-        super().__init__(lo=lo, hi=hi, lr=lr, **method, scale=scale, slack=slack)
-        self.lo, self.hi, self.lr, self.decay = lo, hi, lr, weight_decay
-        self.momentum, self.nesterov, self.scale, self.slack = momentum, nesterov, scale, slack
-        self._buffers: list[Any] = []
+    lo: float
+    hi: float
+    lr: float
+    _: KW_ONLY
+    weight_decay: float = 0.0
+    momentum: float = 0.0
+    nesterov: bool = False
+    scale: Callable[[int, int], float] = lambda rows, columns: 1.0
+    slack: float = 1e-3
 
     def begin(self) -> "lmo":
         """Begin a new run with momentum 0, and return this object."""
-        self._buffers = []
+        self._buffers: list[Any] = []
         return self
 
     def __call__(self, before: Any, after: Any, g: Any) -> Any:
@@ -238,7 +236,7 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
             self._buffers[k] = m = self.momentum * self._buffers[k] + q
             n = q + self.momentum * m if self.nesterov else m
             n = n.reshape(len(n), -1)
-            step = ((1 - self.lr * self.decay) * x - y).reshape(n.shape)
+            step = ((1 - self.lr * self.weight_decay) * x - y).reshape(n.shape)
             o = express_in_momentum_basis(n, step / (self.lr * self.scale(*n.shape)))
             (lower, upper), outside = o.step_diagonal_range, o.off_diagonal
             terms = {"lo": self.lo, "hi": self.hi, "layer": float(k)}
@@ -250,6 +248,7 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
         return max(results, key=lambda item: maximum_nan_as_infinity(item[0] - item[1]))
 
 
+@dataclass
 class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
     """Inequality for the change of a primal-dual gap in Frank-Wolfe with steps 2/(t+2).
 
@@ -267,16 +266,10 @@ class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
         The smoothness constant.
     """
 
-    def __init__(
-        self,
-        value: Callable[[Any], float],
-        gradient: Callable[[Any], Any],
-        lmo: Callable[[Any], Any],
-        L: float,
-    ) -> None:
-        super().__init__(value=value, gradient=gradient, lmo=lmo, L=L)
-        self.value, self.gradient, self.lmo, self.L = value, gradient, lmo, L
-        self.begin()
+    value: Callable[[Any], float]
+    gradient: Callable[[Any], Any]
+    lmo: Callable[[Any], Any]
+    L: float
 
     def begin(self) -> "gap_recursion":
         """Begin a new run, and return this object."""

@@ -145,8 +145,8 @@ def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
     for name, meaning in _MEANINGS.items():
         if name in values:
             owner = "one sample's loss" if replay.is_mean else "a batch's loss"
-            value_text = f"; stated: {specification[name]:g}" if name in specification else ""
-            yield name, f"{values[name]:.4g}", meaning.replace("one sample's loss", owner) + value_text
+            remark = f"; stated: {specification[name]:g}" if name in specification else ""
+            yield name, f"{values[name]:.4g}", meaning.replace("one sample's loss", owner) + remark
 
 
 def _constant_findings(watch: Any) -> Iterator[Finding]:
