@@ -99,22 +99,6 @@ class FlatOracles:
         y = self.point(z)
         return self._query_and_flatten(self._ask.prox, y, np.zeros_like(y), float(lam))
 
-    def hessian_product(self) -> Callable[[Any, Any], Floats]:
-        """Return a function of z and p whose value is the Hessian of f at z times p.
-
-        Each call counts n Hessian-vector products, and n component Hessians if z is new.
-        """
-        last: list[Any] = [None, None]
-
-        def product(z: Any, p: Any) -> Floats:
-            if last[0] is None or not np.array_equal(last[0], z):
-                last[:] = np.array(z), self._query(self._ask.hessian, self.point(z))
-            return self._query_and_flatten(
-                last[1].product, self.point(p), self.point(np.zeros_like(p))
-            )
-
-        return product
-
     def _query_and_flatten(self, verb: Callable[..., Any], *args: Any) -> Floats:
         return np.asarray(self._query(verb, *args)).ravel()
 

@@ -19,15 +19,14 @@ from pfbench.base.user_code import load_user_object
 
 _VALUES = ("Nelder-Mead", "Powell")
 _GRADIENTS = ("CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP")
-_HESSIANS = ("Newton-CG", "trust-ncg", "trust-krylov")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScipyMinimize(BlackBox):
     """Method of `scipy.optimize.minimize`, run as an algorithm; calls are counted outside SciPy.
 
-    A value counts n FV, a gradient 1 FO and n SFO, and a Hessian product n HVP (and n SSO if its
-    point is new). So FV is n times scipy's `nfev`, and SFO is n times scipy's `njev`.
+    A value counts n FV, and a gradient 1 FO and n SFO. So FV is n times scipy's `nfev`, and SFO is
+    n times scipy's `njev`.
     """
 
     name = "scipy-minimize"
@@ -38,7 +37,7 @@ class ScipyMinimize(BlackBox):
     requires = frozenset({"gradient", "smooth", "value"})
     deterministic = True
 
-    method: str = one_of_values("L-BFGS-B", "a method", (*_VALUES, *_GRADIENTS, *_HESSIANS))
+    method: str = one_of_values("L-BFGS-B", "a method", (*_VALUES, *_GRADIENTS))
     iterations: int | None = integer(None, "maximum number; scipy's default if not given")
     tolerance: float | None = parameter(None, "scipy's tol")
     options: Mapping[str, Any] | None = parameter(None, "further options of the method")
@@ -46,28 +45,21 @@ class ScipyMinimize(BlackBox):
     @property
     def asks(self) -> frozenset[str]:
         """Names of the oracles that the method queries."""
-        if self.method in _VALUES:
-            return self.requires - {"gradient"}
-        return self.requires | ({"hessian"} if self.method in _HESSIANS else set())
+        return self.requires - ({"gradient"} if self.method in _VALUES else set())
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats:
         """Run the method from `oracles.start`, and report each iterate by calling `tell`."""
         options = dict(self.options or {})
         if self.iterations is not None:
             options |= {"maxfun" if self.method == "TNC" else "maxiter": self.iterations}
-        further: dict[str, Any] = {}
-        if self.method not in _VALUES:
-            further["jac"] = oracles.gradient
-        if self.method in _HESSIANS:
-            further["hessp"] = oracles.hessian_product()
         result = import_optional_library("scipy.optimize").minimize(
             oracles.value,
             oracles.start,
             method=self.method,
+            jac=None if self.method in _VALUES else oracles.gradient,
             tol=self.tolerance,
             callback=tell,
             options=options,
-            **further,
         )
         return np.asarray(result.x)
 

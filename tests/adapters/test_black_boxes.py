@@ -63,17 +63,6 @@ def test_scipy_is_counted_as_scipy_counts(method):
     assert run.trace["objective"][1 : 1 + len(values)].tolist() == values
 
 
-def test_hessian_products_are_counted():
-    product = Counted(lambda z, p: SMOOTH.hessian(z).product(p, 0 * p))
-    alone = optimize.minimize(
-        SMOOTH.value, SMOOTH.start(), jac=SMOOTH.gradient, hessp=product, method="Newton-CG"
-    )
-    run = pf.solve(SMOOTH, ScipyMinimize(method="Newton-CG"))
-    assert np.array_equal(run.x, alone.x)
-    assert run.counts.hvp == ROWS * product.calls
-    assert 0 < run.counts.sso <= ROWS * alone.nit
-
-
 def test_a_method_without_a_set_is_refused_on_one():
     with pytest.raises(RefusedError, match="scipy-minimize is for problems without set"):
         pf.solve(BALL, ScipyMinimize())
