@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +12,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
 from pfbench.testing.failure_messages import Layers, fail, format_call, max_deviation
-from pfbench.testing.steppers import Stepper
+from pfbench.testing.steppers import stepper
 
 __tracebackhide__ = True  # of pytest
 
@@ -29,7 +29,7 @@ class _ProblemMap:
     back: Callable[[Layers], Layers]
 
 
-def compute_tolerance(make: Stepper) -> float:
+def compute_tolerance(make: stepper) -> float:
     """Return the tolerance for comparing two runs, as a fraction of the largest step."""
     return min(max(1e-9, 2.0**14 * make.unit_roundoff), 0.25)
 
@@ -114,7 +114,7 @@ def covariant(
 # --- groups ---------------------------------------------------------------------------------------
 
 
-def _scaling(point: float, gradient: float) -> Callable[..., tuple[Stepper, _ProblemMap]]:
+def _scaling(point: float, gradient: float) -> Callable[..., tuple[stepper, _ProblemMap]]:
     def times(factor: float) -> Callable[[Layers], Layers]:
         return lambda layers: [factor * layer for layer in layers]
 
@@ -123,10 +123,10 @@ def _scaling(point: float, gradient: float) -> Callable[..., tuple[Stepper, _Pro
 
 def _make_layer_isometry_sampler(
     draw: Callable[[Any, tuple[int, ...]], tuple[Callable[..., Floats], Callable[..., Floats]]],
-) -> Callable[..., tuple[Stepper, _ProblemMap]]:
+) -> Callable[..., tuple[stepper, _ProblemMap]]:
     """Return a function that draws an isometry for each layer, for points and gradients alike."""
 
-    def transform(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
+    def transform(make: stepper, rng: Any) -> tuple[stepper, _ProblemMap]:
         sample = [draw(rng, shape) for shape in make.shapes]
 
         def apply(side: int) -> Callable[[Layers], Layers]:
@@ -159,24 +159,24 @@ def _orthogonal(rng: Any, k: int) -> Floats:
     return np.linalg.qr(rng.standard_normal((k, k)))[0]
 
 
-def _reverse_layers(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
+def _reverse_layers(make: stepper, rng: Any) -> tuple[stepper, _ProblemMap]:
     if len(make.shapes) < 2:
         raise InputError("group='order of layers' needs two layers: give shape=[(4,), (4,)].")
 
     def turn(layers: Layers) -> Layers:
         return layers[::-1]
 
-    return make.with_shapes(make.shapes[::-1]), _ProblemMap(turn, turn, turn)
+    return replace(make, shape=[*make.shapes[::-1]]), _ProblemMap(turn, turn, turn)
 
 
-def _add_idle_layer(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
+def _add_idle_layer(make: stepper, rng: Any) -> tuple[stepper, _ProblemMap]:
     extra = rng.standard_normal(make.shapes[-1])
-    return make.with_shapes((*make.shapes, make.shapes[-1])), _ProblemMap(
+    return replace(make, shape=[*make.shapes, make.shapes[-1]]), _ProblemMap(
         lambda layers: [*layers, extra], lambda layers: [*layers, None], lambda layers: layers
     )
 
 
-_GROUPS: Mapping[str, Callable[[Stepper, Any], tuple[Stepper, _ProblemMap]]] = MappingProxyType(
+_GROUPS: Mapping[str, Callable[[stepper, Any], tuple[stepper, _ProblemMap]]] = MappingProxyType(
     {
         "scale of f": _scaling(1.0, _FACTOR),
         "scale of x": _scaling(_FACTOR, 1 / _FACTOR),

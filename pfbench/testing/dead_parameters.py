@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.testing.failure_messages import Layers, fail, format_call, format_settings
-from pfbench.testing.steppers import Stepper
+from pfbench.testing.steppers import stepper
 
 __tracebackhide__ = True  # of pytest
 
@@ -24,7 +24,7 @@ _LONGER = 10
 """Factor of the number of steps before a parameter counts as dead, as it may act late."""
 
 
-def no_dead_parameter(make: Stepper, **hyper: Any) -> None:
+def no_dead_parameter(make: stepper, **hyper: Any) -> None:
     """Check that each given parameter of an optimiser has an effect on its iterates.
 
     Each parameter is halved, doubled, increased by one or flipped, while the others are fixed. A
@@ -56,7 +56,7 @@ def no_dead_parameter(make: Stepper, **hyper: Any) -> None:
         fail(lines, format_call(no_dead_parameter, make, **hyper))
 
 
-def _describe_dead_parameters(make: Stepper, hyper: dict[str, Any]) -> list[str]:
+def _describe_dead_parameters(make: stepper, hyper: dict[str, Any]) -> list[str]:
     """Return a line of text for each parameter whose variations leave the iterates unchanged."""
     steps = make.steps or _STEPS
     double, typed = (_BitwiseRuns(item, steps) for item in (replace(make, dtype="float64"), make))
@@ -89,7 +89,7 @@ def _describe_dead_parameters(make: Stepper, hyper: dict[str, Any]) -> list[str]
 class _BitwiseRuns:
     """Runs of an optimiser with fixed random gradients, to be compared bit by bit."""
 
-    def __init__(self, make: Stepper, steps: int) -> None:
+    def __init__(self, make: stepper, steps: int) -> None:
         self._make = make
         self._lengths = steps, _LONGER * steps
         self._x0, self._grads = replace(make, steps=_LONGER * steps).draw()

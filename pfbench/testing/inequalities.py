@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, LowerUpper, maximum_nan_as_infinity
 from pfbench.testing.failure_messages import Layers, describe_first_non_finite, fail, format_call
-from pfbench.testing.steppers import Stepper
+from pfbench.testing.steppers import stepper
 
 __tracebackhide__ = True  # of pytest
 
@@ -21,7 +21,7 @@ Inequality = Callable[[Any, Any, Any], tuple[float, float, Mapping[str, float]]]
 
 
 def descends(
-    make: Stepper,
+    make: stepper,
     inequality: Inequality,
     *,
     gradient: Callable[[Any], Any] | None = None,

@@ -13,7 +13,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.sample import IndexSampling
 from pfbench.testing.covariance import compute_tolerance
 from pfbench.testing.failure_messages import fail, format_call, max_deviation
-from pfbench.testing.steppers import Stepper
+from pfbench.testing.steppers import stepper
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 
 __tracebackhide__ = True  # of pytest
@@ -67,8 +67,8 @@ def same_law(
         If there are fewer points than `index`, or only one of the two is a stepper.
     """
     call = format_call(same_law, a, b, index=index, seed=seed, tolerance=tolerance, **hyper)
-    if isinstance(a, Stepper) or isinstance(b, Stepper):
-        if not (isinstance(a, Stepper) and isinstance(b, Stepper)):
+    if isinstance(a, stepper) or isinstance(b, stepper):
+        if not (isinstance(a, stepper) and isinstance(b, stepper)):
             raise InputError("a and b must be two steppers, or two functions of a random stream.")
         default = max(map(compute_tolerance, (a, b)))
         _compare_points(a, b, hyper, default if tolerance is None else tolerance, call)
@@ -101,7 +101,7 @@ def same_law(
     return f"the distributions are equal: {len(exact[0])} and {len(exact[1])} sequences of draws"
 
 
-def _compare_points(a: Stepper, b: Stepper, hyper: Any, tolerance: float, call: str) -> None:
+def _compare_points(a: stepper, b: stepper, hyper: Any, tolerance: float, call: str) -> None:
     # Many steps show what acts late, and few of them are compared where errors add up.
     for steps in (12, 60) if tolerance <= _ROUNDING else (12,):
         x0, grads = a.draw(steps)

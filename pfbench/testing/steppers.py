@@ -4,9 +4,8 @@ import copy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,20 +23,52 @@ _UNIT_ROUNDOFF = {"float64": 2**-53, "float32": 2**-24, "float16": 2**-11, "bflo
 
 
 @dataclass(frozen=True)
-class Stepper:
-    """Optimiser, wrapped as a function ``run(x0, grads, **hyper)`` that returns the iterates.
+class stepper:  # noqa: N801 - it is used as a function
+    """Optimiser of any library, as a function of a start and gradients that returns the iterates.
 
-    See `stepper`, which creates it.
+    Parameters
+    ----------
+    optimizer
+        A class of torch (its instances have ``step()``), a function of optax, a class whose
+        instances have ``step(x, g)`` that returns the new point, or a plain function
+        ``run(x0, grads, **hyper)`` that returns the list of points, including x0.
+    shape
+        Shape of a point; with a list of shapes, points are lists of layers.
+    dtype
+        Type of points and gradients: "float64", "float32", "float16", for torch "bfloat16".
+    names
+        Names of the optimiser's parameters by the names that a check uses:
+            ``{"lr": "learning_rate"}``.
+    kind
+        "torch", "optax", "class" or "function", if it cannot be inferred.
+    steps
+        Number of gradients; by default that of each check.
+    seed
+        Seed of the start and the gradients, which are standard normal.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
     """
 
     optimizer: Any
-    shapes: tuple[tuple[int, ...], ...]
-    is_layered: bool
-    dtype: str
-    names: Mapping[str, str]
-    kind: str
-    steps: int | None
-    seed: int
+    _: KW_ONLY
+    shape: Any = (5,)
+    dtype: str = "float64"
+    names: Mapping[str, str] | None = None
+    kind: str = ""
+    steps: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        layers = self.shape if self.is_layered else [self.shape]
+        if not layers or not all(isinstance(layer, tuple) for layer in layers):
+            raise InputError(f"shape={self.shape} must be a tuple, or a list of tuples.")
+        if not callable(self.optimizer):
+            raise InputError("optimizer must be a class or a function, not an instance.")
+        check_choice("dtype", self.dtype, _UNIT_ROUNDOFF)
+        check_choice("kind", self.kind, ("", "torch", "optax", "class", "function"))
 
     def __call__(self, x0: Any, grads: Sequence[Any], **hyper: Any) -> list[Any]:
         """Return the iterates, x0 included; each is an array or a list of layers, as x0 is."""
@@ -48,9 +79,18 @@ class Stepper:
         return points if layered else [point[0] for point in points]
 
     def __repr__(self) -> str:
-        shape: Any = list(self.shapes) if self.is_layered else self.shapes[0]
-        options = {"names": self.names, "kind": self.kind, "steps": self.steps, "seed": self.seed}
-        return format_call(stepper, self.optimizer, shape=shape, dtype=self.dtype, **options)
+        options = dict(vars(self))
+        return format_call(stepper, options.pop("optimizer"), **options)
+
+    @property
+    def is_layered(self) -> bool:
+        """Whether points are lists of layers."""
+        return isinstance(self.shape, list)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shape of each layer."""
+        return tuple(self.shape) if self.is_layered else (self.shape,)
 
     @property
     def label(self) -> str:
@@ -61,10 +101,6 @@ class Stepper:
     def unit_roundoff(self) -> float:
         """Unit roundoff of the data type in which the optimiser runs."""
         return _UNIT_ROUNDOFF[self.dtype]
-
-    def with_shapes(self, shapes: Sequence[tuple[int, ...]]) -> "Stepper":
-        """Return a copy of the stepper for layers of other shapes."""
-        return replace(self, shapes=tuple(shapes), is_layered=True)
 
     def draw(self, steps: int = 12) -> tuple[Layers, list[Layers]]:
         """Return a random start and a list of random gradients, with standard normal entries."""
@@ -84,7 +120,7 @@ class Stepper:
             Only classes of other libraries are tested for this: PyTorch makes a new gradient in
             each step. A step may write into its own gradient, as the published Muon does.
         """
-        named = {self.names.get(name, name): value for name, value in hyper.items()}
+        named = {(self.names or {}).get(name, name): value for name, value in hyper.items()}
         kind = self.kind or self._kind(named)
         if kind == "function":
             return self._from_function(x0, grads, named)
@@ -213,52 +249,3 @@ class Stepper:
 
     def _double(self, layer: Any) -> Floats:
         return np.array(layer, dtype=np.float64)
-
-
-def stepper(
-    optimizer: Any,
-    *,
-    shape: Any = (5,),
-    dtype: str = "float64",
-    names: Mapping[str, str] = MappingProxyType({}),
-    kind: str = "",
-    steps: int | None = None,
-    seed: int = 0,
-) -> Stepper:
-    """Wrap an optimiser of any library as a function that maps a start and gradients to iterates.
-
-    Parameters
-    ----------
-    optimizer
-        A class of torch (its instances have ``step()``), a function of optax, a class whose
-        instances have ``step(x, g)`` that returns the new point, or a plain function
-        ``run(x0, grads, **hyper)`` that returns the list of points, including x0.
-    shape
-        Shape of a point; with a list of shapes, points are lists of layers.
-    dtype
-        Type of points and gradients: "float64", "float32", "float16", for torch "bfloat16".
-    names
-        Names of the optimiser's parameters by the names that a check uses:
-            ``{"lr": "learning_rate"}``.
-    kind
-        "torch", "optax", "class" or "function", if it cannot be inferred.
-    steps
-        Number of gradients; by default that of each check.
-    seed
-        Seed of the start and the gradients, which are standard normal.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range.
-    """
-    is_layered = isinstance(shape, list)
-    try:
-        shapes = tuple(map(tuple, shape if is_layered else [shape]))
-    except TypeError:
-        raise InputError(f"shape={shape} must be a tuple, or a list of tuples.") from None
-    if not callable(optimizer):
-        raise InputError("optimizer must be a class or a function, not an instance.")
-    check_choice("dtype", dtype, _UNIT_ROUNDOFF)
-    check_choice("kind", kind, ("", "torch", "optax", "class", "function"))
-    return Stepper(optimizer, shapes, is_layered, dtype, dict(names), kind, steps, seed)

@@ -26,7 +26,7 @@ from pfbench.testing.dead_parameters import no_dead_parameter
 from pfbench.testing.failure_messages import Layers, max_deviation
 from pfbench.testing.inequalities import MomentumBasisDirection, express_in_momentum_basis
 from pfbench.testing.published_optimizers import adamw, faulty_variants, muon, sgd
-from pfbench.testing.steppers import Stepper, stepper
+from pfbench.testing.steppers import stepper
 
 torch: Any = import_module("torch")
 
@@ -133,7 +133,7 @@ class OptimizerCopier:
 
     def make_stepper(
         self, group: Settings, shape: Sequence[tuple[int, ...]], dtype: str = "float64"
-    ) -> Stepper:
+    ) -> stepper:
         """Return a function that runs a copy of the optimiser on layers of the given shapes.
 
         The copy has the settings of `group`. Its parameters have their usual names, and those that
@@ -289,7 +289,7 @@ def _dead_parameters(
                 raise
 
 
-def _layers(make: Stepper) -> Iterator[Finding]:
+def _layers(make: stepper) -> Iterator[Finding]:
     for group, text in (
         ("order of layers", "steps depend on the order of the layers"),
         ("idle layer", "a parameter without gradient moves, or changes the steps of others"),
@@ -359,7 +359,7 @@ def _compare_muon(
 
 
 def _match_known_method_or_bug(
-    make: Stepper, loud: Settings, name: str, published: Callable[..., list[Layers]], **values: Any
+    make: stepper, loud: Settings, name: str, published: Callable[..., list[Layers]], **values: Any
 ) -> list[Finding]:
     """Return a finding: which published method or known bug has the same steps as the optimiser.
 
