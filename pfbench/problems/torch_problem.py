@@ -9,6 +9,7 @@ are those of the compiled loops.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -59,8 +60,7 @@ def open_device(name: str) -> MakeTensor:
     library, _, device = check_text("arrays", name, "torch:cuda").partition(":")
     check_choice("arrays", library, ("torch",))
     try:
-        import torch
-
+        torch = import_module("torch")
         torch.zeros(1, device=device or None)
     except ModuleNotFoundError as error:
         raise InputError('torch is not installed: pip install "pfbench[gpu]".') from error
@@ -88,8 +88,7 @@ def _make_loss(problem: Dense, tensor: MakeTensor) -> WeightedLoss:
 
 def _make_softmax_loss(problem: MulticlassLogistic, tensor: MakeTensor) -> WeightedLoss:
     """Return the weighted sum of cross entropies."""
-    from torch.nn.functional import cross_entropy
-
+    cross_entropy = import_module("torch.nn.functional").cross_entropy
     rows, labels = map(tensor, problem._data)
 
     def softmax_loss(X: Any, part: Components, weights: Any) -> Any:
