@@ -331,7 +331,8 @@ def test_where_to_put_a_file_by_hand(tmp_path, monkeypatch):
             path = tmp_path / one / folder / one
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-            assert find_file(DATA_SETS[name], tmp_path / one) == path
+            monkeypatch.setenv("PFBENCH_DATA", str(tmp_path / one))
+            assert find_file(DATA_SETS[name]) == path
 
 
 def test_checking_what_you_bring(capsys):

@@ -57,8 +57,8 @@ def file_paths(file: DataFile, folder: Path) -> tuple[Path, ...]:
     return tuple(folder / file.folder / name for name in dict.fromkeys(names))
 
 
-def find_file(record: DataSet, folder: Path | None = None) -> Path | None:
-    """Return the path of a data set's file in a cache folder, or None if there is no file.
+def find_file(record: DataSet) -> Path | None:
+    """Return the path of a data set's file in the cache folder, or None if there is no file.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def find_file(record: DataSet, folder: Path | None = None) -> Path | None:
     """
     if record.file is None:
         return None
-    folder = cache_folder() if folder is None else folder
+    folder = cache_folder()
     try:
         return next((path for path in file_paths(record.file, folder) if path.is_file()), None)
     except PermissionError as error:

@@ -107,7 +107,7 @@ class RatingsData:
         return rows.astype(np.int64), columns.astype(np.int64), (users.size, items.size)
 
 
-def load_classification(name: str | DataSet, *, folder: Path | None = None) -> ClassificationData:
+def load_classification(name: str | DataSet) -> ClassificationData:
     """Load a data set with labels.
 
     Parameters
@@ -117,8 +117,6 @@ def load_classification(name: str | DataSet, *, folder: Path | None = None) -> C
         scikit-learn: labels +1 benign (357), -1 malignant (212); each feature is shifted and
         scaled to mean zero and (population) variance one, with correctly rounded sums, so that
         its bits are the same everywhere.
-    folder
-        The cache folder; by default that of `cache_folder`.
 
     Raises
     ------
@@ -128,7 +126,7 @@ def load_classification(name: str | DataSet, *, folder: Path | None = None) -> C
         If the file is not in the cache, damaged, truncated or not the set that it claims to be,
         or scikit-learn is needed and not installed.
     """
-    data: ClassificationData = load(_find_record(name, ("binary", "multiclass")), folder)
+    data: ClassificationData = load(_find_record(name, ("binary", "multiclass")))
     return data
 
 
@@ -162,9 +160,7 @@ def load_digits_matrix() -> Floats:
     return load_multiclass("digits").features.toarray()
 
 
-def load_ratings(
-    source: str | os.PathLike[str] | DataSet = "latest-small", *, folder: Path | None = None
-) -> RatingsData:
+def load_ratings(source: str | os.PathLike[str] | DataSet = "latest-small") -> RatingsData:
     """Load a data set of ratings.
 
     Parameters
@@ -173,8 +169,6 @@ def load_ratings(
         A variant of MovieLens (``latest-small``, ``100k``, ``1m``, ``10m``, ``25m``), a record, or
         the path of a user's file in the format of ``ratings.csv``, ``ratings.dat`` or ``u.data``:
         uncompressed, packed as ``.bz2`` or ``.gz``, or inside MovieLens's zip.
-    folder
-        The cache folder; by default that of `cache_folder`.
 
     Raises
     ------
@@ -186,7 +180,7 @@ def load_ratings(
     """
     record = source if isinstance(source, DataSet) else EDITIONS.get(os.fspath(source))
     if record is not None:
-        ratings: RatingsData = load(_find_record(record, ("ratings",)), folder)
+        ratings: RatingsData = load(_find_record(record, ("ratings",)))
         return ratings
     text = os.fspath(source)  # type: ignore[arg-type]
     path = Path(text).expanduser()
@@ -207,7 +201,7 @@ def load_ratings(
     return RatingsData(path.name, *triples, arrays_digest(*triples))
 
 
-def load(record: DataSet, folder: Path | None = None) -> Any:
+def load(record: DataSet) -> Any:
     """Load and validate a data set from the cache, or one that comes with scikit-learn.
 
     Raises
@@ -220,9 +214,9 @@ def load(record: DataSet, folder: Path | None = None) -> Any:
         with _translate_content_errors(f"scikit-learn's {record.name}", record, remedy):
             rows = digits() if record.task == "matrix" else breast_cancer()
             return _check_classification(record, rows)
-    path = find_file(record, folder)
+    path = find_file(record)
     if path is None:
-        folder = cache_folder() if folder is None else folder
+        folder = cache_folder()
         paths = " or ".join(map(str, file_paths(record.file, folder)[:2]))
         raise DataError(
             f"the data set {record.name} is not in the data folder {folder}: run "

@@ -50,7 +50,7 @@ class DataSetStatus:
     digest: str | None = None
 
 
-def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
+def status(name: str | DataSet) -> DataSetStatus:
     """Return the status of a data set; its file is located, but not read.
 
     Nothing is read, downloaded or created.
@@ -59,8 +59,6 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
     ----------
     name
         Name or record of a set.
-    folder
-        The cache folder; by default that of `cache_folder`.
 
     Raises
     ------
@@ -70,7 +68,7 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
         If the cache folder cannot be searched.
     """
     record = data_set(name)
-    file, path = record.file, cache.find_file(record, folder)
+    file, path = record.file, cache.find_file(record)
     method = "shape and counts"
     if record.sha256_arrays is not None:
         method = "sha256 of the arrays"
@@ -88,12 +86,12 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
     )
 
 
-def statuses(*, folder: Path | None = None) -> Sequence[DataSetStatus]:
+def statuses() -> Sequence[DataSetStatus]:
     """Return the statuses of all data sets of the catalogue; see `status`."""
-    return [status(record, folder=folder) for record in DATA_SETS.values()]
+    return [status(record) for record in DATA_SETS.values()]
 
 
-def load_and_check(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
+def load_and_check(name: str | DataSet) -> DataSetStatus:
     """Load a data set, check it against all recorded values, and return its status.
 
     Returns
@@ -109,16 +107,12 @@ def load_and_check(name: str | DataSet, *, folder: Path | None = None) -> DataSe
         If its file is not in the cache, is damaged or truncated, or is not that of the set.
     """
     record = data_set(name)
-    digest = loading.load(record, folder).digest
-    return replace(status(record, folder=folder), digest=digest)
+    digest = loading.load(record).digest
+    return replace(status(record), digest=digest)
 
 
 def fetch(
-    name: str | DataSet,
-    *,
-    folder: Path | None = None,
-    progress: Progress | None = None,
-    retries: int = 3,
+    name: str | DataSet, *, progress: Progress | None = None, retries: int = 3
 ) -> DataSetStatus:
     """Download a data set into the cache, unless the cache has an intact file of it.
 
@@ -128,8 +122,6 @@ def fetch(
     ----------
     name
         Name or record of a set.
-    folder
-        The cache folder; by default that of `cache_folder`. It is created if necessary.
     progress
         Function of the number of bytes received and of all bytes (None if unknown).
     retries
@@ -152,8 +144,8 @@ def fetch(
     if file is None:
         return load_and_check(record)
     with suppress(DataError):  # absent or damaged
-        return load_and_check(record, folder=folder)
-    home = (cache.cache_folder() if folder is None else folder) / file.folder
+        return load_and_check(record)
+    home = cache.cache_folder() / file.folder
     try:
         home.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=home) as temporary:
@@ -171,4 +163,4 @@ def fetch(
             f"file by hand and put it there, or run `pfbench data fetch {record.name}` again, with "
             f"another folder as {cache.VARIABLE} if this one is not writable."
         ) from error
-    return replace(status(record, folder=folder), digest=digest)
+    return replace(status(record), digest=digest)

@@ -83,8 +83,9 @@ def serving(server):
 
 
 @pytest.fixture(autouse=True)
-def _directly(monkeypatch):
+def _directly(monkeypatch, tmp_path):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("PFBENCH_DATA", str(tmp_path))
 
 
 @pytest.fixture
@@ -100,21 +101,21 @@ def names(folder):
 def test_a_set_is_downloaded_checked_and_found(server, tmp_path):
     seen = []
     record = server.toy()
-    found = fetch(record, folder=tmp_path, progress=lambda *now: seen.append(now))
+    found = fetch(record, progress=lambda *now: seen.append(now))
     assert found.state == "cached"
     assert found.verified
     assert found.digest == SUM
     assert found.size == len(ROWS)
     assert names(tmp_path) == ["toy"]
-    assert load_classification(record, folder=tmp_path).labels.size == N
+    assert load_classification(record).labels.size == N
     assert seen[-1] == (len(ROWS), len(ROWS))
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
 def test_a_sound_set_is_not_downloaded_again(server, tmp_path):
     record = server.toy()
-    fetch(record, folder=tmp_path)
-    fetch(record, folder=tmp_path)
+    fetch(record)
+    fetch(record)
     assert server.queries == 1
 
 
@@ -126,7 +127,7 @@ def test_the_folder_is_made_and_the_variable_names_it(server, tmp_path, monkeypa
 def test_a_server_that_tells_no_length_is_believed(server, tmp_path):
     server.length = False
     seen = []
-    assert fetch(server.toy(), folder=tmp_path, progress=lambda *now: seen.append(now)).verified
+    assert fetch(server.toy(), progress=lambda *now: seen.append(now)).verified
     assert seen[-1][0] >= len(ROWS)
     assert seen[-1][1] is None
 
@@ -135,7 +136,7 @@ def test_a_server_that_tells_no_length_is_believed(server, tmp_path):
 def test_a_download_that_breaks_off_is_tried_again(server, tmp_path, failures, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     vars(server).update(failures)
-    assert fetch(server.toy(), folder=tmp_path).verified
+    assert fetch(server.toy()).verified
     assert server.queries == 3
     assert names(tmp_path) == ["toy"]
 
@@ -144,7 +145,7 @@ def test_a_download_that_breaks_off_is_tried_again(server, tmp_path, failures, m
 def test_a_download_that_fails_is_one_sentence_and_leaves_nothing(server, tmp_path, failures):
     vars(server).update(failures)
     with pytest.raises(DataError, match=r"get the file by hand .* `pfbench data fetch toy` again"):
-        fetch(server.toy(), folder=tmp_path, retries=0)
+        fetch(server.toy(), retries=0)
     assert server.queries == 1
     assert names(tmp_path) == []
 
@@ -154,7 +155,7 @@ def test_a_break_by_the_user_leaves_nothing(server, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fetch(server.toy(), folder=tmp_path, progress=stop)
+        fetch(server.toy(), progress=stop)
     assert names(tmp_path) == []
 
 
@@ -162,7 +163,7 @@ def test_a_server_that_is_not_there_is_named(tmp_path):
     with serving(Server()) as gone:
         record = gone.toy()
     with pytest.raises(DataError, match=r"the download of toy from .*/toy failed .* put it there"):
-        fetch(record, folder=tmp_path, retries=0)
+        fetch(record, retries=0)
 
 
 @pytest.mark.parametrize(
@@ -176,10 +177,10 @@ def test_a_server_that_is_not_there_is_named(tmp_path):
 def test_a_wrong_download_is_refused_and_leaves_nothing(server, tmp_path, body, reason):
     server.body = body
     with pytest.raises(DataError, match=f"file that {server.url} sent is not .* toy .*({reason})"):
-        fetch(server.toy(), folder=tmp_path)
+        fetch(server.toy())
     assert names(tmp_path) == []
     server.body = ROWS
-    assert fetch(server.toy(), folder=tmp_path).verified
+    assert fetch(server.toy()).verified
 
 
 def test_a_wrong_sum_of_the_archive_is_refused(server, tmp_path):
@@ -187,10 +188,10 @@ def test_a_wrong_sum_of_the_archive_is_refused(server, tmp_path):
     server.body = packed
     file = DataFile(server.url, "toy", "toy.bz2", "toy", hashlib.sha256(packed).hexdigest())
     record = server.toy(file=file, sha256_arrays=None)
-    assert fetch(record, folder=tmp_path).verified
+    assert fetch(record).verified
     other = replace(record, file=replace(file, sha256_archive="0" * 64))
     with pytest.raises(DataError, match="the sha256 is"):
-        fetch(other, folder=tmp_path)
+        fetch(other)
 
 
 @pytest.mark.parametrize("name", ["toy", "toy.bz2"])
@@ -200,9 +201,9 @@ def test_a_damaged_file_is_replaced(server, tmp_path, name):
     path.write_bytes(b"damaged")
     record = server.toy()
     with pytest.raises(DataError, match="is not the data set toy"):
-        load_and_check(record, folder=tmp_path)
-    assert fetch(record, folder=tmp_path).verified
-    assert load_and_check(record, folder=tmp_path).verified
+        load_and_check(record)
+    assert fetch(record).verified
+    assert load_and_check(record).verified
 
 
 def test_a_damaged_file_stays_where_the_download_fails(server, tmp_path):
@@ -211,7 +212,7 @@ def test_a_damaged_file_stays_where_the_download_fails(server, tmp_path):
     path.write_bytes(b"damaged")
     server.statuses = [404]
     with pytest.raises(DataError, match="404"):
-        fetch(server.toy(), folder=tmp_path, retries=0)
+        fetch(server.toy(), retries=0)
     assert path.read_bytes() == b"damaged"
 
 
@@ -220,7 +221,7 @@ def test_a_folder_that_is_not_writable_is_named_before_anything_is_asked(server,
     with pytest.raises(
         DataError, match=r"toy failed \(.*exists.*PFBENCH_DATA if this one is not writable"
     ):
-        fetch(server.toy(), folder=tmp_path)
+        fetch(server.toy())
     assert server.queries == 0
 
 
@@ -232,16 +233,16 @@ def test_a_read_only_cache_can_be_read_but_not_fetched_to(server, tmp_path):
     if os.access(folder, os.W_OK):
         pytest.skip("this user may write to a read-only folder")
     try:
-        assert fetch(server.toy(), folder=tmp_path).verified
+        assert fetch(server.toy()).verified
         other = server.toy(sha256_arrays="0" * 64)
         with pytest.raises(DataError, match="is not writable"):
-            fetch(other, folder=tmp_path)
+            fetch(other)
     finally:
         folder.chmod(0o755)
 
 
 def test_embedded_sets_need_no_fetch(tmp_path):
-    found = fetch("digits", folder=tmp_path)
+    found = fetch("digits")
     assert found.state == "embedded"
     assert found.digest is not None
     assert list(tmp_path.iterdir()) == []
@@ -249,4 +250,4 @@ def test_embedded_sets_need_no_fetch(tmp_path):
 
 def test_an_unknown_set_is_refused(tmp_path):
     with pytest.raises(InputError, match="did you mean 'sensorless'"):
-        fetch("sensorles", folder=tmp_path)
+        fetch("sensorles")

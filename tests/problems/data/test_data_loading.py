@@ -54,6 +54,13 @@ def test_sets_without_a_recorded_sum(name):
     assert record.file.sha256_archive is None
 
 
+@pytest.fixture(autouse=True)
+def _cache(request, monkeypatch):
+    """Tests with a folder of their own find the data sets there."""
+    if "tmp_path" in request.fixturenames:
+        monkeypatch.setenv("PFBENCH_DATA", str(request.getfixturevalue("tmp_path")))
+
+
 def test_movielens_is_its_smallest_edition():
     assert data_set("movielens").name == "movielens-latest-small"
     assert list(EDITIONS) == ["latest-small", "100k", "1m", "10m", "25m"]
@@ -86,11 +93,11 @@ def test_a_file_as_cache_folder_is_refused(monkeypatch, tmp_path):
 )
 def test_each_form_of_a_file_is_found(tmp_path, name):
     record = data_set("covertype")
-    assert find_file(record, tmp_path) is None
+    assert find_file(record) is None
     path = tmp_path / "covtype" / name
     path.parent.mkdir()
     path.touch()
-    assert find_file(record, tmp_path) == path
+    assert find_file(record) == path
 
 
 # --- from names to arrays -------------------------------------------------------------------------
@@ -132,7 +139,7 @@ def put(folder, name, data):
 
 def test_a_set_is_loaded_from_the_cache(tmp_path):
     put(tmp_path, "toy/toy.bz2", bz2.compress(TEXT))
-    found = load_classification(TOY, folder=tmp_path)
+    found = load_classification(TOY)
     assert found.features.toarray().tolist() == [[1, 0, 2], [0, 0.5, 0], [0, 0, 0]]
     assert found.features.has_sorted_indices
     assert found.features.indices.dtype == np.int32
@@ -145,7 +152,7 @@ def test_a_set_that_is_absent_says_how_to_get_it(tmp_path):
     with pytest.raises(
         DataError, match=r"toy is not in the data folder .*`pfbench data fetch toy`"
     ):
-        load_classification(TOY, folder=tmp_path)
+        load_classification(TOY)
 
 
 @pytest.mark.parametrize(
@@ -165,26 +172,26 @@ def test_a_set_that_is_absent_says_how_to_get_it(tmp_path):
 def test_a_wrong_file_is_refused_by_name_with_the_remedy(tmp_path, text, reason):
     path = put(tmp_path, "toy/toy", text)
     with pytest.raises(DataError) as caught:
-        load_classification(TOY, folder=tmp_path)
+        load_classification(TOY)
     message = str(caught.value)
     assert message.startswith(f"{path} is not the data set toy: ")
     assert message.endswith("; move it away and run `pfbench data fetch toy`.")
     with pytest.raises(DataError, match=reason):
-        load_classification(TOY, folder=tmp_path)
+        load_classification(TOY)
 
 
 def test_the_recorded_sum_of_the_archive_verifies_only_the_archive(tmp_path):
     file = replace(TOY.file, sha256_archive=hashlib.sha256(TEXT).hexdigest())
     record = replace(UNVERIFIED, file=file)
     put(tmp_path, "toy/toy.bz2", bz2.compress(TEXT))
-    assert not load_and_check(record, folder=tmp_path).verified
-    assert not status(record, folder=tmp_path).verified
+    assert not load_and_check(record).verified
+    assert not status(record).verified
     put(tmp_path, "toy/toy", TEXT)
-    assert load_and_check(record, folder=tmp_path).verified
-    assert status(record, folder=tmp_path).verified
+    assert load_and_check(record).verified
+    assert status(record).verified
     put(tmp_path, "toy/toy", TEXT.replace(b"2:0.5", b"2:0.25"))
     with pytest.raises(DataError, match="the sha256 is"):
-        load_classification(record, folder=tmp_path)
+        load_classification(record)
 
 
 def test_classes_are_numbered_in_the_order_of_their_labels(tmp_path):
@@ -200,7 +207,7 @@ def test_classes_are_numbered_in_the_order_of_their_labels(tmp_path):
         nonzeros=None,
     )
     put(tmp_path, "toy/toy", text)
-    found = load_classification(record, folder=tmp_path)
+    found = load_classification(record)
     assert found.labels.tolist() == [2.0, 0.0, 2.0, 1.0]
     assert found.features.toarray().tolist() == [[1, 0], [0, 0], [3, 4], [5, 5]]
 
@@ -210,20 +217,20 @@ def test_aloi_is_read_as_what_it_is_and_called_unverified(tmp_path):
     small = replace(catalogue.data_set("aloi"), name="aloi-format", rows=4, features=128, classes=2)
     text = b"0 1:0.25 128:0.5 \n1 2:0.125 \n0 3:1 \n1 128:0.0625 \n"
     put(tmp_path, "aloi/aloi.bz2", bz2.compress(text))
-    found = load_classification(small, folder=tmp_path)
+    found = load_classification(small)
     assert found.features.shape == (4, 128)
     assert found.labels.tolist() == [0.0, 1.0, 0.0, 1.0]
-    assert not status(small, folder=tmp_path).verified
+    assert not status(small).verified
     real = catalogue.data_set("aloi")
     with pytest.raises(DataError, match="number of rows is 4 instead of 108000"):
-        load_classification(real, folder=tmp_path)
+        load_classification(real)
 
 
 @pytest.mark.parametrize("load", [load_classification, load_ratings])
 def test_a_set_of_another_kind_is_refused(load, tmp_path):
     record = catalogue.data_set("digits")
     with pytest.raises(InputError, match="the data set digits is for the task 'matrix'"):
-        load(record, folder=tmp_path)
+        load(record)
 
 
 # --- ratings
@@ -240,7 +247,7 @@ def zipped(folder, name, members):
 
 def test_ratings_are_loaded_from_the_home_archive(tmp_path):
     zipped(tmp_path, "films/films.zip", {"ml/movies.csv": b"x", "ml/ratings.csv": CSV})
-    found = load_ratings(FILMS, folder=tmp_path)
+    found = load_ratings(FILMS)
     assert found.users.tolist() == [1, 1, 5]
     assert found.items.tolist() == [10, 20, 10]
     assert found.values.tolist() == [4.0, 3.5, 0.5]
@@ -261,7 +268,7 @@ def test_ratings_are_loaded_from_the_home_archive(tmp_path):
 def test_another_edition_is_refused(tmp_path, change, reason):
     put(tmp_path, "films/ratings.csv", CSV)
     with pytest.raises(DataError, match=f"is not the data set films: the {reason}"):
-        load_ratings(replace(FILMS, **change), folder=tmp_path)
+        load_ratings(replace(FILMS, **change))
 
 
 def test_a_ratings_file_of_ones_own_is_loaded_from_its_path(tmp_path):
@@ -297,7 +304,7 @@ def test_a_missing_path_and_an_unknown_edition_are_refused(tmp_path):
 
 def test_an_edition_that_is_absent_is_named(tmp_path):
     with pytest.raises(DataError, match="movielens-1m is not in the data folder"):
-        load_ratings("1m", folder=tmp_path)
+        load_ratings("1m")
 
 
 # --- sets that come with scikit-learn
@@ -338,24 +345,25 @@ def test_without_pooch_the_cache_needs_the_variable(monkeypatch, tmp_path):
     monkeypatch.delenv("PFBENCH_DATA", raising=False)
     with pytest.raises(DataError, match=r'pip install "pfbench\[data\]", or set PFBENCH_DATA'):
         load_classification("a9a")
-    assert status("a9a", folder=tmp_path).state == "absent"
+    monkeypatch.setenv("PFBENCH_DATA", str(tmp_path))
+    assert status("a9a").state == "absent"
 
 
 # --- list and check
 
 
 def test_status_tells_embedded_absent_and_cached(tmp_path):
-    assert status("digits", folder=tmp_path).state == "embedded"
-    assert status(TOY, folder=tmp_path).state == "absent"
+    assert status("digits").state == "embedded"
+    assert status(TOY).state == "absent"
     path = put(tmp_path, "toy/toy", TEXT)
-    found = status(TOY, folder=tmp_path)
+    found = status(TOY)
     assert (found.state, found.path, found.size) == ("cached", path, len(TEXT))
     assert found.digest is None
-    assert load_and_check(TOY, folder=tmp_path).digest == SUM
+    assert load_and_check(TOY).digest == SUM
 
 
 def test_the_status_of_all_sets_needs_no_folder(tmp_path):
-    found = {one.name: one for one in statuses(folder=tmp_path / "none")}
+    found = {one.name: one for one in statuses()}
     assert list(found) == list(catalogue.DATA_SETS)
     assert {one.state for one in found.values()} == {"absent", "embedded"}
     assert [one.name for one in found.values() if not one.verified] == ["w8a-test", "aloi"]
@@ -374,11 +382,10 @@ def test_checking_the_embedded_sets():
 def loaded(name):
     if not os.environ.get("PFBENCH_DATA"):
         pytest.skip("PFBENCH_DATA is not set")
-    folder = Path(os.environ["PFBENCH_DATA"])
-    if find_file(data_set(name), folder) is None:
+    if find_file(data_set(name)) is None:
         pytest.skip(f"PFBENCH_DATA has no {name}")
     load = load_ratings if data_set(name).task == "ratings" else load_classification
-    return load(data_set(name), folder=folder)
+    return load(data_set(name))
 
 
 @pytest.mark.parametrize("name", [n for n, r in DATA_SETS.items() if r.task == "binary" and r.file])
