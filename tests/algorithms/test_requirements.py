@@ -106,7 +106,7 @@ def test_a_bad_value_is_refused_by_name(name):
         ("nfwu-svrg", GOOD, "output", ("mean", 3, None)),
         *(("frank-wolfe", given, "iterations", (0, 1.5, "x")) for given in ({}, {"epsilon": 0.1})),
         *(
-            ("frank-wolfe", given, "curvature", (0, -1.0, nan, inf, "steep"))
+            ("frank-wolfe", given, "curvature", (-1.0, nan, inf, "steep"))
             for given in ({}, {"epsilon": 0.1})
         ),
     ],
