@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -35,15 +36,14 @@ def list_method_forms(kind: Any) -> list[Parameters]:
     }
     if "restarts" in needed or kind.name in ("cgs", "storc"):
         needed |= {"restarts": 4, "period": 10}
-    forms = dict[str, Parameters]()
+    forms = list[Parameters]()
     for options in _iterate_options(kind.name, defaults):
         parameters = {**needed, **options}
-        try:
+        with suppress(InputError):
             kind(**parameters)
-        except InputError:
-            continue
-        forms.setdefault(repr(sorted(parameters.items())), parameters)
-    return list(forms.values())
+            if parameters not in forms:
+                forms.append(parameters)
+    return forms
 
 
 def _iterate_options(method: str, defaults: Mapping[str, Any]) -> Iterator[Parameters]:

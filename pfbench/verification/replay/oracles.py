@@ -72,8 +72,6 @@ class ReplayOracles:
         The points of `value` in a line search, whose queries are not matched; None outside.
     value_points
         The points of `value` outside line searches.
-    digits
-        Number of digits in texts.
     """
 
     def __init__(
@@ -98,7 +96,6 @@ class ReplayOracles:
         self.snapshot: Floats | None = None
         self.searched_points: list[Floats] | None = None
         self.value_points = list[Floats]()
-        self.digits = 6
 
     def begin_step(self, step: int, x: Floats) -> None:
         """Start a step at the iterate x, and make the step's recorded queries available."""
@@ -343,14 +340,11 @@ class ReplayOracles:
     def raise_mismatch(self, action: str | RecordedQuery, *kinds: str) -> Never:
         """Raise `MismatchError`, because the recorded run lacks a query of the reference.
 
-        The text names the first unmatched query of one of the `kinds`, or else of any kind. Two
-        queries that would look the same are described with more digits.
+        The text names the first unmatched query of one of the `kinds`, or else of any kind.
         """
         displayed = self.window.find_kind(*kinds) or next(iter(self.window.pending), None)
         query = displayed.query if displayed else None
         if isinstance(action, RecordedQuery):
-            if query and self.describe(query).startswith(self.describe(action)):
-                self.digits = 12
             action = f"asks {self.describe(action)}"
         then = f"recorded is {self.describe(query)}" if query else "no further query was recorded"
         raise MismatchError(self.step, f"the reference {action}, {then}", query)
@@ -399,7 +393,7 @@ class ReplayOracles:
         """Return the first three entries of an array as text."""
         flat = np.ravel(x)
         extra = ", ..." if flat.size > 3 else ""
-        return f"({', '.join(f'{entry:.{self.digits}g}' for entry in flat[:3])}{extra})"
+        return f"({', '.join(f'{entry:.10g}' for entry in flat[:3])}{extra})"
 
     # --- helpers ----------------------------------------------------------------------------------
 

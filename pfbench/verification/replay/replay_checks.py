@@ -141,7 +141,7 @@ def _decide_draw_law(
 def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
     """Compare a method's oracle counts with those of its reference implementation."""
     comparison = Comparison(trial, name)
-    claimed, measured = dict[str, float](), dict[str, float]()
+    claimed = dict[str, float]()
     cases = iterate_count_cases(comparison.method, trial.effort, trial.case_seed)
     (seed,) = trial.seeds(1, "counts")
     for case, algorithm in comparison.iterate_runnable_cases(cases):
@@ -170,7 +170,6 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
             continue
         comparison.steps += len(transcript.states)
         claimed |= {f"{case}: {kind}": number for kind, number in expected.items()}
-        measured |= {f"{case}: {kind}": number for kind, number in spent.items()}
         if kind is not None:
             comparison.violation = f"{case}: {kind} is {spent[kind]:g}, not {expected[kind]:g}"
             break
@@ -424,8 +423,8 @@ class Comparison:
         MethodFailed
             If the method refused every run.
         """
-        numbers = map(float, (bool(self.violation), self.runs, self.steps))
-        measured = dict(zip(("mismatches", "runs", "iterations"), numbers, strict=True))
+        numbers = {"mismatches": bool(self.violation), "runs": self.runs, "iterations": self.steps}
+        measured = {name: float(number) for name, number in numbers.items()}
         if self.violation:
             return Decision("violated", f"{self.violation}.", measured, None)
         if self.doubts:
@@ -462,14 +461,10 @@ def _describe_case_for_hand_check(case: ReplayCase, outcome: ReplayOutcome) -> s
 def _describe_run_past_budget(problem: Any, algorithm: Any, seed: int, ledger: Ledger) -> str:
     """Describe how a run goes on after its budget is spent; return "" if the run stops."""
     run = steps(problem, algorithm, seed=seed, ledger=ledger)
-    try:
-        for _ in run.states:
-            if ledger.end_reason:
-                return f"goes on after its budget is spent: {ledger.end_reason}"
-    except BudgetExhausted:
-        return ""
-    words = f"ends by itself after its budget is spent: {ledger.end_reason}"
-    return words if ledger.end_reason else ""
+    with suppress(BudgetExhausted):
+        if any(ledger.end_reason for _ in run.states) or ledger.end_reason:
+            return f"goes on after its budget is spent: {ledger.end_reason}"
+    return ""
 
 
 def _count_calls(transcript: Transcript) -> Mapping[str, float]:

@@ -310,7 +310,7 @@ def record_queries(method, verb, indices):
     return transcript, x
 
 
-def test_equal_vertices_are_perturbed_alike_and_equal_texts_get_more_digits():
+def test_equal_vertices_are_perturbed_alike_and_close_ones_look_different():
     transcript, v = record_queries("frank-wolfe", "lo", range(3))
     replay = ReplayOracles(transcript, noise=np.random.default_rng(0))
     g = replay.query_problem(lambda: np.array([1.0, 0.0]))
