@@ -1,8 +1,8 @@
 """Random generators whose draws are enumerated, so that means over all draws are exact.
 
 The streams are subclasses of `numpy.random.Generator`. A method may use any form of `integers`,
-`choice` with and without replacement or with probabilities, `permutation`, `permuted`, `shuffle`,
-`multinomial` and `spawn`. A single `random()` may only be compared, as in ``rng.random() < p``.
+`choice` with and without replacement or with probabilities, `permutation`, `shuffle`, `multinomial`
+and `spawn`. A single `random()` may only be compared, as in ``rng.random() < p``.
 Each draw is a sequence of choices among finitely many options. Any other draw (an array of
 `random`, `normal`, the raw bits) raises `NotEnumerable`. Checks then use sampled draws instead.
 """
@@ -122,30 +122,15 @@ class EnumerableGenerator(np.random.Generator):
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """Return a permutation like `numpy.random.Generator.permutation`."""
-        if np.ndim(x) == 0:
-            return np.array(self._choose_distinct(int(x), int(x)), dtype=np.int64)
-        array = np.asarray(x)
-        k = array.shape[axis]
-        return np.take(array, self._choose_distinct(k, k), axis=axis)
-
-    def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
-        """Return a permutation like `numpy.random.Generator.permuted`, for a flat array."""
-        if np.ndim(x) != 1:
-            raise NotEnumerable("the method permutes array slices, which cannot be enumerated")
-        permutation = self.permutation(x)
-        if out is None:
-            return permutation
-        out[...] = permutation
-        return out
+        k = int(x) if np.ndim(x) == 0 else np.shape(x)[axis]
+        return self.choice(x, k, replace=False, axis=axis)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Shuffle x in place like `numpy.random.Generator.shuffle`."""
-        k = np.shape(x)[axis]
-        order = self._choose_distinct(k, k)
         if isinstance(x, np.ndarray):
-            x[...] = np.take(x, order, axis=axis)
+            x[...] = self.permutation(x, axis)
         else:
-            x[:] = [x[i] for i in order]
+            x[:] = [x[i] for i in self._choose_distinct(len(x), len(x))]
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
         """Return counts like `numpy.random.Generator.multinomial`, for scalar n and flat pvals."""
@@ -222,33 +207,24 @@ class LazyUniform:
     __array_ufunc__ = None  # so that a number of numpy's leaves the comparison to this one
 
 
-def _make_refusing_draw(name: str) -> Callable[..., Any]:
-    def raise_unscripted(self: EnumerableGenerator, *args: Any, **keywords: Any) -> Any:
-        raise NotEnumerable(f"the method draws with rng.{name}, which cannot be enumerated")
+def _wrap_draw(name: str, draw: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Wrap a draw so that errors about its arguments are raised as `NotEnumerable`."""
 
-    return raise_unscripted
-
-
-for _name in dir(np.random.Generator):
-    if not _name.startswith("_") and _name not in vars(EnumerableGenerator):
-        setattr(EnumerableGenerator, _name, _make_refusing_draw(_name))
-
-
-def _translate_errors(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a drawing method so that errors about its arguments are raised as `NotEnumerable`."""
-
-    def check_draw(self: EnumerableGenerator, *args: Any, **keywords: Any) -> Any:
+    def draw_or_raise(self: EnumerableGenerator, *args: Any, **keywords: Any) -> Any:
+        if draw is None:
+            raise NotEnumerable(f"the method draws with rng.{name}, which cannot be enumerated")
         try:
             return draw(self, *args, **keywords)
         except (TypeError, ValueError, IndexError, OverflowError) as error:
             raise NotEnumerable(f"the method draws in an unknown way ({error})") from error
 
-    check_draw.__doc__ = draw.__doc__
-    return check_draw
+    return draw_or_raise
 
 
-for _name in ("integers", "choice", "permutation", "permuted", "shuffle", "multinomial", "spawn"):
-    setattr(EnumerableGenerator, _name, _translate_errors(vars(EnumerableGenerator)[_name]))
+for _name in dir(np.random.Generator):
+    if not _name.startswith("_") and _name != "bit_generator":
+        _draw = _wrap_draw(_name, vars(EnumerableGenerator).get(_name))
+        setattr(EnumerableGenerator, _name, _draw)
 
 
 def enumerate_draws(

@@ -52,7 +52,6 @@ ORDERED = uniform(itertools.permutations(range(3)))
         (lambda rng: np.random.default_rng(rng).integers(3, size=2), PAIRS),
         (lambda rng: rng.permutation(3), ORDERED),
         (lambda rng: rng.permutation([0, 1, 2]), ORDERED),
-        (lambda rng: rng.permuted(np.arange(3)), ORDERED),
         (lambda rng: rng.choice(3, 3, replace=False), ORDERED),
         (lambda rng: rng.choice(3, 2, replace=False), uniform(itertools.permutations(range(3), 2))),
         (lambda rng: rng.choice(2, p=[0.25, 0.75]), {(0,): 0.25, (1,): 0.75}),
