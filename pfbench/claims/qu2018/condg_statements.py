@@ -4,8 +4,9 @@ condg applies Frank-Wolfe with line search to <l, x> + |x - u|^2/(2 lambda). con
 stops when the Frank-Wolfe gap is at most eta.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.condg_call import CondgCall, max_calls
 from pfbench.verification.instruments.indefinite import spread_on_simplex
-from pfbench.verification.statistics import best_if_all_hold_else_worst, decide_inequality
+from pfbench.verification.statistics import Decision, best_if_all_hold_else_worst, decide_inequality
 from pfbench.verification.units import NUMBER, STEP, VALUE, formula, power_product
 
 CERTAIN = 1e-6
@@ -63,50 +64,39 @@ def relative_lo_calls(call: CondgCall, lo_calls: int) -> float:
     return lo_calls / max_calls(call.problem.set.diameter, call.lam, call.eta)
 
 
-def collect_condg_calls(trial: Trial, option: int) -> dict[str, list[tuple[CondgCall, int]]]:
-    """Return the condg calls of ncgs runs by problem, each with its number of LO calls.
-
-    The arguments of condg are u = theta_md and the gradient l at u. For option II, these are the
-    calls that return theta_ag. Only for option I is the number of linear minimisations of one call
-    known.
-    """
+def iterate_cases(trial: Trial) -> Iterator[tuple[str, Any, float, float]]:
+    """Yield the name of each case, its problem, the smoothness, and the tolerance eta."""
     d = trial.choose_by_effort(200, 1000)
-    cases: list[tuple[str, Any, float, float]] = []
     for eta in trial.choose_by_effort((0.3, 0.1, 0.03), (0.3, 0.1, 0.03, 0.01)):
-        cases.append((f"spread over a face, eta={eta:g}", SPREAD(d=d), 0.5, eta))
-        cases.append((f"spread, u far, eta={eta:g}", FAR(d=d), 0.5, eta))
-    cases += [(f"eta near D^2/lambda, {eta:g}", LOOSE(), 0.5, eta) for eta in (12.0, 2.0, 0.6)]
+        yield f"spread over a face, eta={eta:g}", SPREAD(d=d), 0.5, eta
+        yield f"spread, u far, eta={eta:g}", FAR(d=d), 0.5, eta
+    for eta in (12.0, 2.0, 0.6):
+        yield f"eta near D^2/lambda, {eta:g}", LOOSE(), 0.5, eta
     for seed in trial.seeds(trial.choose_by_effort(1, 5), "inner"):
         rng = np.random.default_rng(seed)
         for face in FACES:
             problem = face(rng)
             smoothness = problem.constants(problem.start()).L_f
-            cases.append((f"{face.build.__name__}, {seed}", problem, smoothness, 1e-3))
-    calls: dict[str, list[tuple[CondgCall, int]]] = {}
-    for name, problem, smoothness, eta in cases:
-        algorithm = trial.make(
-            iterations=trial.choose_by_effort(4, 20),
-            smoothness=smoothness,
-            tolerance=eta,
-            option=option,
-        )
-        calls[name] = []
-        for step in trial.follow(problem, algorithm):
-            u, lam = np.array(step.estimate_point), 0.5 / smoothness
-            call = CondgCall(problem, problem.gradient(u), u, lam, eta, np.array(step.state.x))
-            calls[name].append((call, len(step.lo_inputs)))
-    return calls
+            yield f"{face.build.__name__}, {seed}", problem, smoothness, 1e-3
 
 
 def check_ratio(trial: Trial, *, ratio: Measured, options: tuple[int, ...] = (1, 2)) -> Evidence:
-    """Test that `ratio`, a measured quantity of a condg call over its bound, is at most 1."""
-    parts = {}
-    calls = 0
-    for option in options:
-        for name, runs in collect_condg_calls(trial, option).items():
-            ratios = [ratio(*run) for run in runs]
-            parts[f"option {option}, {name}"] = decide_inequality(ratios, CERTAIN)
-            calls += len(runs)
+    """Test that `ratio`, a measured quantity of a condg call over its bound, is at most 1.
+
+    The calls of condg are those in runs of ncgs. Their arguments are u = theta_md and the gradient
+    l at u. For option II, these are the calls that return theta_ag. Only for option I is the number
+    of linear minimisations of one call known.
+    """
+    parts, calls = dict[str, Decision](), 0
+    for option, (name, problem, L, eta) in product(options, [*iterate_cases(trial)]):
+        iterations, ratios = trial.choose_by_effort(4, 20), list[float]()
+        algorithm = trial.make(iterations=iterations, smoothness=L, tolerance=eta, option=option)
+        for step in trial.follow(problem, algorithm):
+            u = np.array(step.estimate_point)
+            call = CondgCall(problem, problem.gradient(u), u, 0.5 / L, eta, np.array(step.state.x))
+            ratios.append(ratio(call, len(step.lo_inputs)))
+        parts[f"option {option}, {name}"] = decide_inequality(ratios, CERTAIN)
+        calls += len(ratios)
     return Evidence(best_if_all_hold_else_worst(parts), {"ratio": 1.0}, calls)
 
 

@@ -89,60 +89,60 @@ class RunCost:
     mean: float
 
 
-def measure_run_cost_and_target_cost(
+def run_for_accuracy(
     trial: Trial,
-    problem: Problem,
-    algorithm: Any,
+    problem: Any,
     epsilon: float,
-    lam: float,
+    inverse_lam: float,
     *,
     seed: int = 0,
-    weighted: bool = False,
-    max_iterations_to_target: float = math.inf,
+    is_weighted: bool = False,
+    limit: float = math.inf,
 ) -> RunCost:
-    """Return the cost of a run, and its cost until the squared gradient mapping is at most epsilon.
+    """Return the cost of a scheduled run, and its cost until |G|^2 is at most epsilon.
 
-    The run stops early only if `max_iterations_to_target` is finite: at the target, or after that
-    number of iterations. |G|^2 is computed at the points of the gradients. With `weighted`, the
-    mean has weights k (k+1).
+    The run stops early only if `limit` is finite: at the target, or after that number of
+    iterations. |G|^2 is computed at the points of the gradients, with lambda = 1/(`inverse_lam` L).
+    With `is_weighted`, the mean has weights k (k+1).
     """
-    ratios: list[float] = []
-    to_target = math.inf
-    for step in trial.follow(problem, algorithm, seed=seed):
-        md = step.estimate_point
+    c = problem.constants(problem.start())
+    lam = 1.0 / (inverse_lam * c.L)
+    ratios, to_target = list[float](), math.inf
+    for step in trial.follow(problem, trial.make_scheduled(epsilon, c), seed=seed):
+        md, counts = step.estimate_point, step.counts()
         ratios.append(mapping_sq(problem, md, problem.gradient(md), lam) / epsilon)
-        counts = step.counts()
-        if ratios[-1] <= 1.0 and math.isinf(to_target):
-            to_target = counts.sfo
-        if math.isfinite(max_iterations_to_target) and (
-            math.isfinite(to_target) or len(ratios) >= max_iterations_to_target
-        ):
+        if ratios[-1] <= 1.0:
+            to_target = min(to_target, counts.sfo)
+        if limit < math.inf and (to_target < math.inf or len(ratios) >= limit):
             break
     if not ratios:
         raise MethodFailed("the method makes no iteration")
-    mean = compute_weighted_mean(ratios) if weighted else float(np.mean(ratios))
+    mean = compute_weighted_mean(ratios) if is_weighted else float(np.mean(ratios))
     return RunCost(to_target, counts.sfo, counts.lo, min(ratios), mean)
 
 
 def decide_call_exponent(
+    trial: Trial,
     x: npt.ArrayLike,
     runs: statistics.SeedRows[int, list[RunCost]],
     subject: str,
     claimed: float,
-    initial_seeds: int,
 ) -> statistics.Decision:
     """Decide whether the call counts named `subject` grow at most as x to the power `claimed`.
 
-    `subject` names the field of `RunCost`, and `initial_seeds` is the number of seeds at the first
-    look.
+    `subject` names the field of `RunCost`.
     """
 
     def counts(seeds: int) -> Floats:
         return np.array([[getattr(run, subject) for run in row] for row in runs(seeds)])
 
-    return statistics.decide_exponent(
-        statistics.make_fit_function(x, counts, least_decades=1.99), claimed, seeds=initial_seeds
-    )
+    fit = statistics.make_fit_function(x, counts, least_decades=1.99)
+    return statistics.decide_exponent(fit, claimed, seeds=initial_seeds(trial))
+
+
+def initial_seeds(trial: Trial) -> int:
+    """Return the number of seeds at the second look at an exponent."""
+    return trial.choose_by_effort(6, 20)
 
 
 Sample = Callable[[int], tuple[float, float, float]]
@@ -172,67 +172,59 @@ def check_means_and_exact_counts(
     )
 
 
-@dataclass(frozen=True)
-class ScheduleSweep:
-    """Runs with a method's schedule at accuracies over two decades; each seed has a new problem.
+def accuracy_divisors(trial: Trial) -> Floats:
+    """Return the numbers by which the largest epsilon is divided, over two decades."""
+    return np.geomspace(1.0, 100.0, trial.choose_by_effort(4, 8))
 
-    Attributes
+
+def run_at_accuracies(
+    trial: Trial,
+    family: Instance,
+    largest_epsilon: Callable[[Constants], float],
+    inverse_lam: float,
+    *,
+    is_weighted: bool = False,
+) -> statistics.SeedRows[int, list[RunCost]]:
+    """Return the costs of runs at accuracies over two decades; each seed has a new problem.
+
+    Parameters
     ----------
     trial
         Trial that makes the runs.
-    problem
+    family
         The family of problems.
-    largest_tolerance
+    largest_epsilon
         Function of the constants that returns the largest epsilon.
-    lam
-        Function of L that returns the lambda of the gradient mapping.
-    is_weighted
-        Whether the output is drawn with weights k (k+1).
+    inverse_lam, is_weighted
+        See `run_for_accuracy`.
     """
+    divisors, count = accuracy_divisors(trial), statistics.MOST_SEEDS
+    seeds = trial.seeds(count, "problems")
+    draws = np.reshape(trial.seeds(count * divisors.size, "runs"), (count, -1))
 
-    trial: Trial
-    problem: Instance
-    largest_tolerance: Callable[[Constants], float]
-    lam: Callable[[float], float]
-    is_weighted: bool = False
+    def row(k: int) -> list[RunCost]:
+        problem = family.build_with_generator(np.random.default_rng(seeds[k]))
+        largest = largest_epsilon(problem.constants(problem.start()))
+        return [
+            run_for_accuracy(
+                trial,
+                problem,
+                largest / divisor,
+                inverse_lam,
+                seed=int(seed),
+                is_weighted=is_weighted,
+            )
+            for divisor, seed in zip(divisors, draws[k], strict=True)
+        ]
 
-    @property
-    def accuracy_divisors(self) -> Floats:
-        """Numbers by which the largest epsilon is divided to give each epsilon of the sweep."""
-        return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
-
-    def runs_by_seed(self) -> statistics.SeedRows[int, list[RunCost]]:
-        """Return the costs of each seed's runs."""
-        trial, multiples = self.trial, self.accuracy_divisors
-        seeds = trial.seeds(statistics.MOST_SEEDS, "problems")
-        draws = np.reshape(
-            trial.seeds(statistics.MOST_SEEDS * multiples.size, "runs"), (statistics.MOST_SEEDS, -1)
-        )
-
-        def row(k: int) -> list[RunCost]:
-            problem = self.problem.build_with_generator(np.random.default_rng(seeds[k]))
-            constants = problem.constants(problem.start())
-            costs = []
-            for multiple, seed in zip(multiples, draws[k], strict=True):
-                epsilon = self.largest_tolerance(constants) / multiple
-                algorithm = trial.make_scheduled(epsilon, constants)
-                costs.append(
-                    measure_run_cost_and_target_cost(
-                        *(trial, problem, algorithm, epsilon, self.lam(constants.L)),
-                        seed=int(seed),
-                        weighted=self.is_weighted,
-                    )
-                )
-            return costs
-
-        return statistics.SeedRows(row, range(statistics.MOST_SEEDS))
+    return statistics.SeedRows(row, range(count))
 
 
 Decisions = dict[str, statistics.Decision]
 
 
 def decide_calls_and_outputs(
-    sweeps: Mapping[str, ScheduleSweep], seeds: int, claimed: float
+    trial: Trial, sweeps: Mapping[str, statistics.SeedRows[int, list[RunCost]]], claimed: float
 ) -> tuple[Decisions, Decisions, Decisions, int]:
     """Decide how component gradients and LO calls grow in 1/epsilon, and if outputs are accurate.
 
@@ -241,12 +233,10 @@ def decide_calls_and_outputs(
     An output is good if the mean of |G|^2 over it is at most epsilon. The result has the decisions
     on both kinds of calls and on outputs, each by problem family, and the number of runs.
     """
-    sfo, lo, output, runs = Decisions(), Decisions(), Decisions(), 0
-    for name, sweep in sweeps.items():
-        rows, multiples = sweep.runs_by_seed(), sweep.accuracy_divisors
-        sfo[name] = decide_call_exponent(multiples, rows, "sfo_to_target", claimed, seeds)
-        lo[name] = decide_call_exponent(multiples, rows, "lo", 2.0, seeds)
-        means = [run.mean for row in rows(max(seeds, GOOD // multiples.size)) for run in row]
-        output[name] = statistics.decide_mean(means, 1.0)
-        runs += multiples.size * len(rows.computed)
-    return sfo, lo, output, runs
+    divisors, sfo, lo, output = accuracy_divisors(trial), Decisions(), Decisions(), Decisions()
+    for name, rows in sweeps.items():
+        sfo[name] = decide_call_exponent(trial, divisors, rows, "sfo_to_target", claimed)
+        lo[name] = decide_call_exponent(trial, divisors, rows, "lo", 2.0)
+        seeds = max(initial_seeds(trial), GOOD // divisors.size)
+        output[name] = statistics.decide_mean([run.mean for row in rows(seeds) for run in row], 1.0)
+    return sfo, lo, output, divisors.size * sum(len(rows.computed) for rows in sweeps.values())

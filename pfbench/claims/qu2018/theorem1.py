@@ -1,25 +1,24 @@
 """Theorem 1 and corollary 1 of qu2018: NCGS, with options I and II."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.sliding import NCGS
-from pfbench.base.constants import Constants
 from pfbench.base.status import Verdict
 from pfbench.claims.qu2018.gradient_mapping import (
     RunCost,
-    ScheduleSweep,
+    accuracy_divisors,
     compute_weighted_mean,
     decide_call_exponent,
+    initial_seeds,
     make_momentum_slope,
     mapping_sq,
-    measure_run_cost_and_target_cost,
     minimiser_distance_and_norm,
+    run_at_accuracies,
+    run_for_accuracy,
 )
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
@@ -75,13 +74,6 @@ def option2_mean_bound(L: float, ell: float, first: float, norm: float, M: float
     )
 
 
-BOUNDS: dict[int, tuple[Callable[..., float], Callable[..., float]]] = {
-    1: (option1_min_bound, option1_mean_bound),
-    2: (option2_min_bound, option2_mean_bound),
-}
-"""Bounds of the smallest and of the mean squared gradient mapping, by option."""
-
-
 # --- instances ------------------------------------------------------------------------------------
 
 
@@ -129,28 +121,22 @@ SMALL = make_instance(indefinite.random_on_l1_ball, d=20, n=1, rise=0.3)
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def _make_random_problems(trial: Trial) -> dict[str, Any]:
-    """Return random non-convex finite sums on the l1 ball, and least squares on the simplex.
-
-    The minimiser of the latter is inside a face of the simplex.
-    """
-    families: dict[str, Any] = {}
-    for i, seed in enumerate(trial.seeds(trial.choose_by_effort(2, 10), "problems")):
-        families[f"non-convex on the l1 ball, {i}"] = NONCONVEX(np.random.default_rng(seed))
-    families["spread over a face"] = FACE()
-    return families
-
-
 def check_option(trial: Trial, *, option: int) -> Evidence:
     """Test the bounds of NCGS's smallest and mean squared gradient mapping, for an option.
 
-    In option I the points theta_md must be the previous iterates. In option II the mapping is at
-    theta_md.
+    The problems are random non-convex finite sums on the l1 ball, least squares whose minimiser is
+    inside a face of the simplex, and a slope. In option I the points theta_md must be the previous
+    iterates. In option II the mapping is at theta_md.
     """
     lengths = {1: ((5, 20), (5, 20, 100)), 2: ((4, 50), (3, 4, 5, 20, 100))}[option]
+    seeds = trial.seeds(trial.choose_by_effort(2, 10), "problems")
     smallest, mean, same = {}, {}, []
     for N in trial.choose_by_effort(*lengths):
-        problems = _make_random_problems(trial)
+        problems = {
+            f"non-convex on the l1 ball, {i}": NONCONVEX(np.random.default_rng(seed))
+            for i, seed in enumerate(seeds)
+        }
+        problems["spread over a face"] = FACE()
         if option == 1 or N <= 5:
             problems["slope"] = SLOPE(N=N) if option == 1 else MOMENTUM_SLOPE(N=N)
         for name, problem in problems.items():
@@ -162,23 +148,22 @@ def check_option(trial: Trial, *, option: int) -> Evidence:
                 same.append(float(np.linalg.norm(md - x)) / c.D)
                 point = x if option == 1 else md
                 squares.append(mapping_sq(problem, point, problem.gradient(point), 0.5 / c.L_f))
-            arguments: tuple[float, ...]
             if option == 1:
-                arguments, average = (c.L_f, c.delta, N), float(np.mean(squares))
+                average, of_problem = float(np.mean(squares)), (c.L_f, c.delta, N)
+                bounds = option1_min_bound(*of_problem), option1_mean_bound(*of_problem)
             else:
-                arguments = (c.L_f, c.ell, *minimiser_distance_and_norm(problem), c.M, N)
-                average = compute_weighted_mean(squares)
-            min_bound, mean_bound = BOUNDS[option]
+                first, norm = minimiser_distance_and_norm(problem)
+                average, sizes = compute_weighted_mean(squares), (c.L_f, c.ell, first, norm, c.M, N)
+                bounds = option2_min_bound(*sizes), option2_mean_bound(*sizes)
             label = f"{name}, N={N}"
-            smallest[label] = statistics.decide_inequality([min(squares) / min_bound(*arguments)])
-            mean[label] = statistics.decide_inequality([average / mean_bound(*arguments)])
+            smallest[label] = statistics.decide_inequality([min(squares) / bounds[0]])
+            mean[label] = statistics.decide_inequality([average / bounds[1]])
     conditions, claimed = {}, {"ratio": 1.0}
     if option == 1:
         conditions["theta_md"] = statistics.decide_deviations({"difference": max(same)}, 1e-9)
         claimed["|theta_md - theta|"] = 0.0
-    decision = statistics.combine_parts_and_conditions(
-        {"least": smallest, "mean": mean}, conditions
-    )
+    parts = {"least": smallest, "mean": mean}
+    decision = statistics.combine_parts_and_conditions(parts, conditions)
     return Evidence(decision, claimed, len(smallest))
 
 
@@ -189,43 +174,29 @@ def check_rate(trial: Trial) -> Evidence:
     their end, and must reach |G|^2 <= eps.
     """
     divisor = trial.choose_by_effort(5.0, 10.0)
-
-    def max_tolerance(c: Constants) -> float:
-        return option1_min_bound(c.L_f, c.delta, 1) / divisor
-
-    on_ball = ScheduleSweep(trial, SMALL, max_tolerance, lam=lambda L: 0.5 / L)
-    rows, first = on_ball.runs_by_seed(), trial.choose_by_effort(6, 20)
-    ball, multiples = rows(first), on_ball.accuracy_divisors
+    rows = run_at_accuracies(
+        trial, SMALL, lambda c: option1_min_bound(c.L_f, c.delta, 1) / divisor, 2.0
+    )
+    divisors, ball = accuracy_divisors(trial), rows(initial_seeds(trial))
     reached = statistics.decide_inequality([run.min_ratio for row in ball for run in row])
     claimed = {"exponent of FO": 1.0, "exponent of LO": 2.0}
-    runs = len(ball) * multiples.size
+    runs = len(ball) * divisors.size
     if reached.verdict == Verdict.VIOLATED:  # then exponents say nothing
         decision = replace(reached, reason=f"|G|^2 <= eps is not reached. {reached.reason}")
         return Evidence(decision, claimed, runs)
     lengths = trial.choose_by_effort((15, 32, 70, 150), (8, 15, 30, 57, 111, 214, 413, 800))
-    chain = [_cost_to_target_on_chain(trial, T) for T in lengths]
+    on_chain = [_cost_to_target_on_chain(trial, T) for T in lengths]
     decades = trial.choose_by_effort(1.0, 2.0)
-    on_chain = f"zero chain, {decades:g} decades of eps"
-
-    def slope_decision(subject: str, claimed: float) -> statistics.Decision:
-        calls = [getattr(run, subject) for run in chain]
-        return statistics.decide_exponent(
-            statistics.fit_exponent(lengths, calls, least_decades=decades), claimed
-        )
-
-    fo = {
-        on_chain: slope_decision("sfo_to_target", 1.0),
-        "l1 ball": decide_call_exponent(multiples, rows, "sfo_to_target", 1.0, first),
-    }
-    lo = {
-        on_chain: slope_decision("lo", 2.0),
-        "l1 ball": decide_call_exponent(multiples, rows, "lo", 2.0, first),
-    }
-    return Evidence(
-        statistics.combine_parts_and_conditions({"FO": fo, "LO": lo}, {"|G|^2/eps": reached}),
-        claimed,
-        len(lengths) + runs,
-    )
+    parts = {}
+    for name, subject, power in (("FO", "sfo_to_target", 1.0), ("LO", "lo", 2.0)):
+        calls = [getattr(run, subject) for run in on_chain]
+        fit = statistics.fit_exponent(lengths, calls, least_decades=decades)
+        parts[name] = {
+            f"zero chain, {decades:g} decades of eps": statistics.decide_exponent(fit, power),
+            "l1 ball": decide_call_exponent(trial, divisors, rows, subject, power),
+        }
+    decision = statistics.combine_parts_and_conditions(parts, {"|G|^2/eps": reached})
+    return Evidence(decision, claimed, len(lengths) + runs)
 
 
 def _cost_to_target_on_chain(trial: Trial, chain_length: int) -> RunCost:
@@ -236,17 +207,9 @@ def _cost_to_target_on_chain(trial: Trial, chain_length: int) -> RunCost:
     eps is (mu/l)^2. About 80 iterations are needed for each link. A run with more than 1000 + 120
     `chain_length` iterations counts as censored.
     """
-    problem = CHAIN(T=chain_length)
+    problem, limit = CHAIN(T=chain_length), 1000.0 + 120.0 * chain_length
     epsilon = (problem.mu / chain_smoothness()) ** 2
-    algorithm = trial.make_scheduled(epsilon, problem.constants(problem.start()))
-    return measure_run_cost_and_target_cost(
-        trial,
-        problem,
-        algorithm,
-        epsilon,
-        0.5,
-        max_iterations_to_target=1000.0 + 120.0 * chain_length,
-    )
+    return run_for_accuracy(trial, problem, epsilon, 2.0, limit=limit)
 
 
 # --- the claims -----------------------------------------------------------------------------------
@@ -261,7 +224,7 @@ OPTION1 = _bound(
         "(16 L Delta + 28 L)/(3N)"
     ),
     check=partial(check_option, option=1),
-    formulas=tuple(formula(bound, SQUARE) for bound in BOUNDS[1]),
+    formulas=(formula(option1_min_bound, SQUARE), formula(option1_mean_bound, SQUARE)),
     scale_dependence=NCGS.scale_dependence,
     instances=(NONCONVEX, FACE, SLOPE),
     schedule="alpha = 2/(k+1), beta = lambda = 1/(2L), eta = 1/N",
@@ -276,7 +239,10 @@ OPTION2 = _bound(
         "+ (48 ell L/N)(|theta*|^2+2M^2) + 96 L/N, and the mean with p_k ~ k(k+1) likewise"
     ),
     check=partial(check_option, option=2),
-    formulas=tuple(formula(bound, SQUARE, first=LENGTH, norm=LENGTH) for bound in BOUNDS[2]),
+    formulas=(
+        formula(option2_min_bound, SQUARE, first=LENGTH, norm=LENGTH),
+        formula(option2_mean_bound, SQUARE, first=LENGTH, norm=LENGTH),
+    ),
     scale_dependence=NCGS.scale_dependence,
     instances=(NONCONVEX, FACE, MOMENTUM_SLOPE),
     schedule="alpha = 2/(k+1), beta = 1/(2L), lambda = k beta/2, eta = chi = 1/N",

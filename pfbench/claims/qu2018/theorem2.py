@@ -1,16 +1,18 @@
 """Theorem 2 and corollary 2 of qu2018: stochastic NCGS."""
 
+from typing import Any
+
 from pfbench.algorithms.sliding import StochasticNCGS
 from pfbench.base.constants import Constants
 from pfbench.claims.qu2018.gradient_mapping import (
     Sample,
-    ScheduleSweep,
     check_means_and_exact_counts,
     compute_weighted_mean,
     decide_calls_and_outputs,
     make_momentum_slope,
     mapping_sq,
     minimiser_distance_and_norm,
+    run_at_accuracies,
 )
 from pfbench.verification import Claim, Evidence, Instance, NotTestable, Trial, make_instance
 from pfbench.verification.claim import MAPPING_SQ, complexity
@@ -101,24 +103,20 @@ def check_rate(trial: Trial) -> Evidence:
     component gradients and linear minimisations, with the schedule for eps.
     """
 
-    def sweep(problem: Instance, first: int) -> ScheduleSweep:
+    def sweep(family: Instance, N: int) -> Any:
         def max_tolerance(c: Constants) -> float:
-            return stochastic_mapping_bound(c.L, c.ell, c.D, c.M, c.M, c.sigma2, first)
+            return stochastic_mapping_bound(c.L, c.ell, c.D, c.M, c.M, c.sigma2, N)
 
-        return ScheduleSweep(trial, problem, max_tolerance, lam=lambda L: 0.5 / L, is_weighted=True)
+        return run_at_accuracies(trial, family, max_tolerance, 2.0, is_weighted=True)
 
     sweeps = {
         "l1 ball": sweep(SMALL, trial.choose_by_effort(4, 10)),
         "noise on a ball": sweep(SMALL_NOISE, trial.choose_by_effort(16, 20)),
     }
-    sfo, lo, output, runs = decide_calls_and_outputs(sweeps, trial.choose_by_effort(6, 20), 2.0)
-    return Evidence(
-        combine_parts_and_conditions(
-            {"SFO to the target": sfo, "LO in all": lo}, {"|G|^2/eps": output}
-        ),
-        {"exponent of SFO": 2.0, "exponent of LO": 2.0},
-        runs,
-    )
+    sfo, lo, output, runs = decide_calls_and_outputs(trial, sweeps, 2.0)
+    parts = {"SFO to the target": sfo, "LO in all": lo}
+    decision = combine_parts_and_conditions(parts, {"|G|^2/eps": output})
+    return Evidence(decision, {"exponent of SFO": 2.0, "exponent of LO": 2.0}, runs)
 
 
 # --- the claims -----------------------------------------------------------------------------------

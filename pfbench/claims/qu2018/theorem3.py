@@ -6,17 +6,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from pfbench.algorithms.sliding import NCGSVR
-from pfbench.base.constants import Constants
 from pfbench.claims.qu2018.gradient_mapping import (
     GOOD,
     RunCost,
     Sample,
-    ScheduleSweep,
     check_means_and_exact_counts,
     decide_call_exponent,
     decide_calls_and_outputs,
     mapping_sq,
-    measure_run_cost_and_target_cost,
+    run_at_accuracies,
+    run_for_accuracy,
 )
 from pfbench.sets import Box
 from pfbench.verification import Claim, Evidence, Trial, make_instance, statistics
@@ -120,30 +119,30 @@ def check_rate(trial: Trial) -> Evidence:
     that much in any case.
     """
     iterations = trial.choose_by_effort(9, 12)
-
-    def max_tolerance(c: Constants) -> float:
-        return uniform_output_bound(c.L, c.delta, iterations)
-
     sweeps = {
-        name: ScheduleSweep(trial, problem, max_tolerance, lam=lambda L: 1.0 / (3.0 * L))
-        for name, problem in (("l1 ball", SMALL), ("spread on a ball", SMALL_SPREAD))
+        name: run_at_accuracies(
+            trial, family, lambda c: uniform_output_bound(c.L, c.delta, iterations), 3.0
+        )
+        for name, family in (("l1 ball", SMALL), ("spread on a ball", SMALL_SPREAD))
     }
-    sfo, lo, output, runs = decide_calls_and_outputs(sweeps, trial.choose_by_effort(6, 20), 1.0)
-    steps = trial.choose_by_effort((6, 28, 130, 600), (6, 14, 33, 75, 170, 400, 900, 2000))
-    seeds, first = trial.seeds(statistics.MOST_SEEDS, "lines"), trial.choose_by_effort(6, 20)
-    lines = statistics.SeedRows(
-        lambda seed: [_run_along_slope(trial, LINE(T=T), seed) for T in steps], seeds
-    )
-    sfo["line"] = decide_call_exponent(steps, lines, "sfo_to_target", 1.0, first)
+    sfo, lo, output, runs = decide_calls_and_outputs(trial, sweeps, 1.0)
+    horizons = trial.choose_by_effort((6, 28, 130, 600), (6, 14, 33, 75, 170, 400, 900, 2000))
     sizes = trial.choose_by_effort(
         (64, 216, 1000, 8000), (64, 216, 512, 1332, 4096, 8000, 15624, 32768)
+    )
+    seeds = trial.seeds(statistics.MOST_SEEDS, "lines")
+    by_horizon = statistics.SeedRows(
+        lambda seed: [_run_along_slope(trial, LINE(T=T), seed) for T in horizons], seeds
     )
     by_size = statistics.SeedRows(
         lambda seed: [_run_along_slope(trial, LINE(n=n), seed) for n in sizes], seeds
     )
-    in_n = decide_call_exponent(sizes, by_size, "sfo_to_target", 2.0 / 3.0, first)
-    output["all n"], grown = _decide_output_quality(trial, sizes)
+    sfo["line"] = decide_call_exponent(trial, horizons, by_horizon, "sfo_to_target", 1.0)
+    in_n = decide_call_exponent(trial, sizes, by_size, "sfo_to_target", 2.0 / 3.0)
+    means = _mean_outputs(trial, sizes)
+    output["all n"] = statistics.decide_mean(means, 1.0)
     by_schedule = statistics.cap_at_holds_by_schedule_alone(in_n)
+    runs += len(by_horizon.computed) * len(horizons) + len(by_size.computed) * len(sizes)
     return Evidence(
         statistics.combine_parts_and_conditions(
             {"SFO, eps": sfo, "SFO, n": by_schedule, "LO, eps": lo}, {"|G|^2/eps": output}
@@ -153,7 +152,7 @@ def check_rate(trial: Trial) -> Evidence:
             "exponent of n in SFO": 2.0 / 3.0,
             "exponent of 1/eps in LO": 2.0,
         },
-        runs + len(lines.computed) * len(steps) + len(by_size.computed) * len(sizes) + grown,
+        runs + len(means),
     )
 
 
@@ -164,36 +163,23 @@ def _run_along_slope(trial: Trial, problem: indefinite.IndefiniteQuadratic, seed
 
     Only the end of the slope has so small a |G|^2.
     """
-    constants = problem.constants(problem.start())
     epsilon = 0.9 * float(problem.b @ problem.b)
-    algorithm = trial.make_scheduled(epsilon, constants)
-    lam = 1.0 / (3.0 * constants.L)
-    return measure_run_cost_and_target_cost(
-        trial, problem, algorithm, epsilon, lam, seed=seed, max_iterations_to_target=1e5
-    )
+    return run_for_accuracy(trial, problem, epsilon, 3.0, seed=seed, limit=1e5)
 
 
-def _decide_output_quality(trial: Trial, sizes: Sequence[int]) -> tuple[statistics.Decision, int]:
-    """Return the decision whether outputs have |gradient mapping|^2 <= epsilon, and the run count.
+def _mean_outputs(trial: Trial, sizes: Sequence[int]) -> list[float]:
+    """Return the mean of |G|^2/epsilon over the output of runs, for several n and seeds.
 
     G is the gradient mapping.
-
-    An output is good if the mean of |G|^2 over it is at most epsilon.
     """
     means = []
     for seed in trial.seeds(trial.choose_by_effort(GOOD // len(sizes), 20), "n"):
         for n in sizes:
             growing = GROWING(np.random.default_rng(seed), n=n)
-            constants = growing.constants(growing.start())
-            epsilon = uniform_output_bound(constants.L, constants.delta, 480)
-            algorithm = trial.make_scheduled(epsilon, constants)
-            lam = 1.0 / (3.0 * constants.L)
-            means.append(
-                measure_run_cost_and_target_cost(
-                    trial, growing, algorithm, epsilon, lam, seed=seed
-                ).mean
-            )
-    return statistics.decide_mean(means, 1.0), len(means)
+            c = growing.constants(growing.start())
+            epsilon = uniform_output_bound(c.L, c.delta, 480)
+            means.append(run_for_accuracy(trial, growing, epsilon, 3.0, seed=seed).mean)
+    return means
 
 
 # --- the claims -----------------------------------------------------------------------------------
