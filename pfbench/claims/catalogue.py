@@ -97,19 +97,6 @@ def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Clai
     return list(chosen.values()) or claims
 
 
-def load_named_claims(names: Iterable[str]) -> list[Claim]:
-    """Return the named claims for `pfbench falsify`, including those without instances.
-
-    Raises
-    ------
-    InputError
-        If a name is unknown, or a pattern matches none.
-    """
-    return list(
-        {claim.name: claim for name in names for claim in _claims_by_name_or_file(name)}.values()
-    )
-
-
 def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool, float]]:
     """Return a sort key that puts claims about methods first, and quicker before slower ones.
 

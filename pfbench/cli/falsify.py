@@ -38,7 +38,7 @@ def falsify(
     and shows the result of one that is finished.
     """
     from pfbench.base.checks import check_choice
-    from pfbench.claims.catalogue import load_named_claims
+    from pfbench.claims.catalogue import select_claims
     from pfbench.cli.verification_job import announce_claims
     from pfbench.verification.falsify.falsification import search_claims
     from pfbench.verification.falsify.genomes import SETS
@@ -50,7 +50,7 @@ def falsify(
     names = announce_claims(claims, as_json)
     if not names:
         raise InputError("name a claim: FILE.py, FILE.py:NAME or a claim of the catalogue.")
-    loaded = load_named_claims(names)
+    loaded = select_claims(names)
     is_quiet = quiet or as_json
     if replay is not None:
         _replay_and_fail_if_confirmed(loaded, replay, is_quiet)

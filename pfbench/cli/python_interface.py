@@ -161,13 +161,13 @@ def falsify(
     InputError
         If the claim is unknown, or an argument is out of range.
     """
-    from pfbench.claims.catalogue import load_named_claims
+    from pfbench.claims.catalogue import select_claims
     from pfbench.verification.claim import Claim
     from pfbench.verification.falsify.falsification import search_claim
     from pfbench.verification.falsify.genomes import SETS
 
     if not isinstance(claim, Claim):
-        claims = load_named_claims([check_text("claim", claim, "FILE.py:NAME")])
+        claims = select_claims([check_text("claim", claim, "FILE.py:NAME")])
         if len(claims) != 1:
             raise InputError(f"{claim} names {len(claims)} claims: name one, as in FILE.py:NAME.")
         claim = claims[0]

@@ -11,7 +11,7 @@ from argparse import ArgumentParser
 from contextlib import closing
 from pathlib import Path
 
-from pfbench.claims.catalogue import CLAIMS, load_named_claims
+from pfbench.claims.catalogue import CLAIMS, select_claims
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.verification.added_searches import OPTIONS, SECONDS
 from pfbench.verification.falsify.falsification import search_claims
@@ -40,7 +40,7 @@ def add_column(text, worst_ratios):
 
 def search(names, jobs, seed):
     """Return the worst ratios of claims in words, by name; a claim that is refused has none."""
-    claims = [claim for claim in load_named_claims(names) if claim.kind in ("bound", "law")]
+    claims = [claim for claim in select_claims(names) if claim.kind in ("bound", "law")]
     options = OPTIONS | {"seed": seed, "seconds": SECONDS["full"]}
     with closing(MultiProcessEngine(jobs)) as engine:
         reports = search_claims(engine, claims, options)

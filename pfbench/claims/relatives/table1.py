@@ -18,9 +18,9 @@ schedule alone.
 import math
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -203,56 +203,38 @@ ROWS: Mapping[str, TableRow] = _read_rows()
 # --- how it is tested -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class FittedCase:
-    """Problem for one accuracy and one n, on which a method's oracle calls are counted.
+def compute_guarantee(trial: Trial, epsilon: float, c: Constants | None) -> float:
+    """Return the bound that the theorem guarantees, in the units of the row's measure."""
+    promise = trial.original_algorithm.guarantee
+    return float(promise.bound(epsilon, c) ** (1.0 / promise.power))
 
-    Attributes
-    ----------
-    trial, row
-        Trial that makes the runs, and the claimed row.
-    epsilon
-        The accuracy.
-    sizes
-        n, if it is not the family's default.
+
+def make_call_counter(
+    trial: Trial, row: TableRow, epsilon: float, **sizes: int
+) -> Callable[[int], dict[str, float]]:
+    """Return a function of a seed that counts the calls of a run until the guarantee is met.
+
+    The counts are by kind of calls; they are infinite if the guarantee is never met. All runs are
+    on one problem for the accuracy `epsilon`. `sizes` is n, if it is not the family's default.
     """
+    problem = row.family(epsilon, **sizes)
+    c = problem.constants(problem.start())
+    guarantee = compute_guarantee(trial, epsilon, c)
 
-    trial: Trial
-    row: TableRow
-    epsilon: float
-    sizes: Mapping[str, int] = field(default_factory=dict)
-
-    @cached_property
-    def problem(self) -> Any:
-        """Problem for this accuracy and this n, the same for all seeds."""
-        return self.row.family(self.epsilon, **self.sizes)
-
-    @cached_property
-    def constants(self) -> Constants:
-        """Constants of the problem at its start."""
-        constants: Constants = self.problem.constants(self.problem.start())
-        return constants
-
-    @cached_property
-    def guarantee(self) -> float:
-        """Bound that the theorem guarantees for its schedule, in the units of `row.measure`."""
-        promise = self.trial.original_algorithm.guarantee
-        return float(promise.bound(self.epsilon, self.constants) ** (1.0 / promise.power))
-
-    def calls_until_guarantee(self, seed: int) -> dict[str, float]:
-        """Return a run's calls until the guarantee is met, by kind; infinity if it never is."""
-        algorithm = self.trial.make_scheduled(self.epsilon, self.constants)
-        last, total = self.row.uses_last_iterate, 0.0
-        for t, (x, step) in enumerate(
-            self.trial.follow_with_previous_point(self.problem, algorithm, seed), 1
-        ):
-            current = self.row.measure(self.problem, step.state.x if last else x)
+    def count_calls(seed: int) -> dict[str, float]:
+        algorithm = trial.make_scheduled(epsilon, c)
+        last, total = row.uses_last_iterate, 0.0
+        moves = trial.follow_with_previous_point(problem, algorithm, seed)
+        for t, (x, step) in enumerate(moves, 1):
+            current = row.measure(problem, step.state.x if last else x)
             total += current
-            if (current if last else total / t) <= self.guarantee:
+            if (current if last else total / t) <= guarantee:
                 spent = step.counts()
-                full = spent.sfo / self.problem.n
+                full = spent.sfo / problem.n
                 return {"SFO": spent.sfo, "FO": full, "LO": spent.lo, "PO": spent.po}
         return dict.fromkeys(("SFO", "FO", "LO", "PO"), math.inf)
+
+    return count_calls
 
 
 def check_row(trial: Trial, *, row: TableRow) -> Evidence:
@@ -262,10 +244,8 @@ def check_row(trial: Trial, *, row: TableRow) -> Evidence:
     """
     x = 1.0 / np.array(row.epsilons)
     seeds = trial.seeds(statistics.MOST_SEEDS, "runs")
-    cases = [FittedCase(trial, row, epsilon) for epsilon in row.epsilons]
-    rows = statistics.SeedRows(
-        lambda seed: [case.calls_until_guarantee(seed) for case in cases], seeds
-    )
+    counters = [make_call_counter(trial, row, epsilon) for epsilon in row.epsilons]
+    rows = statistics.SeedRows(lambda seed: [count(seed) for count in counters], seeds)
     parts, claimed = dict[str, statistics.Decision](), dict[str, float]()
     for kind, power in row.powers.items():
 
@@ -277,10 +257,8 @@ def check_row(trial: Trial, *, row: TableRow) -> Evidence:
         parts[name], claimed[name] = statistics.decide_exponent(fit, power), power
     runs, (epsilon, sizes) = len(rows.computed) * x.size, row.epsilon_and_ns_of_n_fit
     if sizes:
-        growing = [FittedCase(trial, row, epsilon, {"n": n}) for n in sizes]
-        grown = statistics.SeedRows(
-            lambda seed: [case.calls_until_guarantee(seed)["SFO"] for case in growing], seeds
-        )
+        growing = [make_call_counter(trial, row, epsilon, n=n) for n in sizes]
+        grown = statistics.SeedRows(lambda seed: [count(seed)["SFO"] for count in growing], seeds)
         name, fit = "SFO in n", statistics.make_fit_function(sizes, grown, least_decades=1.99)
         claimed[name] = row.exponent_in_n
         decision = statistics.decide_exponent(fit, row.exponent_in_n)

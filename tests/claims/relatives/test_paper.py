@@ -26,7 +26,7 @@ from pfbench.claims.relatives.shared_instances import (
     make_signed_curvature_problem,
     sliding_mapping_bound,
 )
-from pfbench.claims.relatives.table1 import ROWS, TABLE, FittedCase
+from pfbench.claims.relatives.table1 import ROWS, TABLE, make_call_counter
 from pfbench.verification.schedules import USUAL
 from pfbench.verification.subject import Subject
 
@@ -275,18 +275,14 @@ OLDER = {"spiderboost", "svfw", "nfwu-spiderg"}
 
 
 def case(name, epsilon, algorithm=None, **sizes):
-    return FittedCase(trial(TABLE[name], algorithm), ROWS[name], epsilon, sizes)
+    return make_call_counter(trial(TABLE[name], algorithm), ROWS[name], epsilon, **sizes)
 
 
 def power(name, kind, few, many, algorithm=None, seeds=(0, 1)):
     """The exponent between two accuracies, Delta divided out: the mean over seeds."""
     row = ROWS[name]
     spent = [
-        [
-            case(name, epsilon, algorithm).calls_until_guarantee(seed)[kind]
-            for epsilon in (few, many)
-        ]
-        for seed in seeds
+        [case(name, epsilon, algorithm)(seed)[kind] for epsilon in (few, many)] for seed in seeds
     ]
     return (
         np.log(np.divide(*np.mean(spent, axis=0)[::-1])) / math.log(few / many)
@@ -322,10 +318,7 @@ def test_between_two_accuracies_each_row_needs_as_many_calls_as_it_says(name):
 def test_the_cost_grows_with_n_as_the_row_says(name):
     row = ROWS[name]
     few, many = row.epsilon_and_ns_of_n_fit[1][0], row.epsilon_and_ns_of_n_fit[1][2]
-    spent = [
-        case(name, row.epsilon_and_ns_of_n_fit[0], n=n).calls_until_guarantee(0)["SFO"]
-        for n in (few, many)
-    ]
+    spent = [case(name, row.epsilon_and_ns_of_n_fit[0], n=n)(0)["SFO"] for n in (few, many)]
     assert math.log(spent[1] / spent[0]) / math.log(many / few) == pytest.approx(
         row.exponent_in_n, abs=0.13
     )
@@ -343,8 +336,11 @@ def test_a_planted_fault_has_a_larger_exponent(name, kind, fault, claimed):
 def test_what_is_promised_is_in_the_units_of_the_measure():
     for name, epsilon in (("page", 0.2), ("prox-page", 0.2), ("page-fw", 0.2), ("nfwu-page", 0.05)):
         expected = {"page": 0.04, "prox-page": 0.04, "page-fw": 0.2, "nfwu-page": 2 * 0.05 * 2.0}
-        assert case(name, epsilon).guarantee == pytest.approx(expected[name])
-    assert ALGORITHMS["one-sfw"].guarantee.bound(0.1, None) == case("one-sfw", 0.1).guarantee
+        problem = ROWS[name].family(epsilon)
+        c = problem.constants(problem.start())
+        bound = table1.compute_guarantee(trial(TABLE[name]), epsilon, c)
+        assert bound == pytest.approx(expected[name])
+    assert table1.compute_guarantee(trial(TABLE["one-sfw"]), 0.1, None) == 0.1
 
 
 def test_the_instances_are_as_high_and_as_rough_as_they_say():
@@ -377,4 +373,4 @@ def test_no_sparse_point_of_the_simplex_is_low():
 
 def test_a_run_that_never_keeps_its_promise_is_told():
     short = with_schedule(PAGEMethod, iterations=lambda epsilon, c: 2)
-    assert case("page", 0.3, short).calls_until_guarantee(0)["SFO"] == math.inf
+    assert case("page", 0.3, short)(0)["SFO"] == math.inf

@@ -12,6 +12,7 @@ from pfbench.verification.replay.problems import RippledLogCosh, make_l2_ball_pr
 from pfbench.verification.subject import ClaimBroken
 from pfbench.verification.trial import Trial
 
+
 def test_it_counts_every_verb_as_the_ledger_does():
     problem, ledger = make_l2_ball_problem(), Ledger()
     witness = ComponentTally(problem)
