@@ -32,7 +32,7 @@ from pfbench.checking.lines import (
     value_as_float,
 )
 from pfbench.checking.traced_runs import point_entries
-from pfbench.points import infer_format, inner, keep
+from pfbench.points import combine, infer_format, inner, keep
 
 _RELATIVE = 1e-7
 """Relative deviation allowed for a derivative, in addition to the error of finite differences."""
@@ -123,7 +123,7 @@ class ValueAndGradientChecks(ProblemChecks):
         value, g = partial(value_as_float, self.problem), self.problem.gradient(keep(line.x))
         result, error = derivative(restrict_to_line(value, line))
         if not math.isfinite(float(result)):
-            line = self.space.random_line_inside_set(line.x)
+            line = LineSegment(line.x, combine(line.x, self.space.random_member(), 0.1))
             result, error = derivative(restrict_to_line(value, line))
         return line.directional_derivative(g), float(result), error
 

@@ -80,10 +80,6 @@ class LineSegment:
     x: Point
     y: Point
 
-    def compute_point(self, t: float) -> Point:
-        """Return the point x + t (y - x) for any real t."""
-        return combine(self.x, self.y, t)
-
     def directional_derivative(self, g: Any) -> float:
         """Return the directional derivative <g, y - x> for a gradient g."""
         if isinstance(self.x, np.ndarray):
@@ -200,11 +196,6 @@ class PointSampler:
         s, basis = np.linalg.svd(spread, full_matrices=False)[1:]
         return np.asarray(vertices.mean(axis=0)), basis[s > 1e-9 * s[0]]
 
-    def tangential_part(self, u: Floats) -> Floats:
-        """Return the projection of u onto the tangent space, or u if that is not known."""
-        tangents = self._mean_and_tangents[1]
-        return u if tangents is None else ((tangents @ u.ravel()) @ tangents).reshape(u.shape)
-
     def sample_near(self, x: Point) -> Point:
         """Return a random point of the set near x, at distances of various orders of magnitude."""
         w = 10.0 ** self.rng.uniform(-3.0, 0.0)
@@ -222,17 +213,15 @@ class PointSampler:
         u = self.rng.standard_normal(x.shape)
         return LineSegment(x, x + (0.05 * self._reach(x) / norm(u)) * u)
 
-    def random_line_inside_set(self, x: Point) -> LineSegment:
-        """Return a line segment in the set, with a random direction and x as its first end."""
-        return LineSegment(x, combine(x, self.random_member(), 0.1))
-
     def sample_member_toward(self, x: Point, u: Floats) -> Point:
         """Return a point of the set near x in the direction u.
 
         If the set ends in this direction, return a point towards the vertex lo(-u).
         """
         if self.dense:
-            u = self.tangential_part(u) if self.is_bounded else u
+            tangents = self._mean_and_tangents[1] if self.is_bounded else None
+            if tangents is not None:
+                u = ((tangents @ u.ravel()) @ tangents).reshape(u.shape)
             for step in (0.1, 1e-2, 1e-3, 1e-4):
                 y = x + (step * self._reach(x) / max(norm(u), 1e-300)) * u
                 if not self.is_bounded or self.problem.set.contains(y, 1e-12):
@@ -308,4 +297,4 @@ def is_derivative_wrong(
 
 def restrict_to_line(function: Callable[[Point], Any], line: LineSegment) -> Callable[[float], Any]:
     """Return the function of t that evaluates `function` at x + t (y - x) on the given line."""
-    return lambda t: function(line.compute_point(t))
+    return lambda t: function(combine(line.x, line.y, t))

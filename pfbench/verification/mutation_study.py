@@ -56,14 +56,11 @@ class StudiedFault:
         return any(verdict.lost for verdict in self.verdicts)
 
     @property
-    def should_be_caught(self) -> bool:
-        """Whether a claim should catch the fault: it is neither equivalent nor admissible."""
-        return not (self.equivalent or self.admissible)
-
-    @property
-    def is_missed(self) -> bool:
-        """Whether no claim catches the fault, though one should."""
-        return self.should_be_caught and self.caught_by is None
+    def outcome(self) -> str:
+        """Outcome: equivalent, admissible, caught or missed."""
+        if self.equivalent or self.admissible:
+            return "equivalent" if self.equivalent else "admissible"
+        return "missed" if self.caught_by is None else "caught"
 
     def as_json(self) -> dict[str, Any]:
         """Return the fault and its verdicts as a JSON object."""
@@ -96,8 +93,8 @@ class DetectionRate:
 
 def count_caught_and_total(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
     """Return the number of caught faults, and of all faults that claims should catch."""
-    counted = [study for study in studied_faults if study.should_be_caught]
-    return DetectionRate(sum(study.caught_by is not None for study in counted), len(counted))
+    counts = Counter(study.outcome for study in studied_faults)
+    return DetectionRate(counts["caught"], counts["caught"] + counts["missed"])
 
 
 def count_first_catches_by_claim(studied_faults: Sequence[StudiedFault]) -> Mapping[str, int]:
@@ -145,8 +142,8 @@ def run_mutation_study(
     ]
     for session in sessions:
         claims = [
-            _quickest_first(claims_of(study.fault), session.effort) if study.is_missed else ()
-            for study in studies
+            _quickest_first(claims_of(s.fault), session.effort) if s.outcome == "missed" else ()
+            for s in studies
         ]
         results = _run_claims_until_caught(session, faults, claims)
         studies = [
@@ -236,31 +233,19 @@ LATE = (
 
 def _fault_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
     lines: list[str] = []
-    for title, chosen in (
-        ("Not found", list_missed_faults(studied_faults)),
-        ("Admissible", _admissible(studied_faults)),
-    ):
+    for title, outcome in (("Not found", "missed"), ("Admissible", "admissible")):
+        chosen = [study for study in studied_faults if study.outcome == outcome]
         if chosen:
             head = ("method", "place", "operator", "before", "after", "why")
             lines += ["", f"## {title}", "", *markdown_table(head, map(_fault_cells, chosen))]
     return lines
 
 
-def list_missed_faults(studied_faults: Sequence[StudiedFault]) -> list[StudiedFault]:
-    """Return the faults that no claim catches, though one should."""
-    return [study for study in studied_faults if study.is_missed]
-
-
-def _admissible(studied_faults: Sequence[StudiedFault]) -> list[StudiedFault]:
-    return [study for study in studied_faults if study.admissible and not study.equivalent]
-
-
 def _cells(name: str, studied_faults: Sequence[StudiedFault]) -> tuple[Any, ...]:
-    same = sum(bool(study.equivalent) for study in studied_faults)
-    covered = len(_admissible(studied_faults))
+    counts = Counter(study.outcome for study in studied_faults)
     raising = sum(study.is_caught_by_error for study in studied_faults)
-    rate = count_caught_and_total(studied_faults)
-    return name, len(studied_faults), same, covered, rate, raising
+    kinds = counts["equivalent"], counts["admissible"]
+    return name, len(studied_faults), *kinds, count_caught_and_total(studied_faults), raising
 
 
 def _fault_cells(study: StudiedFault) -> tuple[str, ...]:

@@ -277,21 +277,6 @@ def accepts_any_parameters(algorithm: Any) -> bool:
     return any(parameter.kind is parameter.VAR_KEYWORD for parameter in full_list)
 
 
-def with_parameters(algorithm: Algorithm, **overrides: Any) -> Algorithm:
-    """Return a copy of an algorithm in which some parameters have other values.
-
-    Raises
-    ------
-    SubjectLacksParameter
-        If the algorithm is not a dataclass, or lacks one of these parameters.
-    """
-    if not is_dataclass(algorithm):
-        raise SubjectLacksParameter(
-            "the method's parameters cannot be changed: make the method a dataclass"
-        )
-    return instantiate_with_accepted_parameters(algorithm, tuple(overrides), **overrides)
-
-
 def make_scheduled(
     algorithm: Any, epsilon: float, constants: Constants, **overrides: Any
 ) -> Algorithm:

@@ -4,14 +4,13 @@ import itertools
 import math
 import shlex
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import process_time
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import COUNTED, Budget
@@ -127,11 +126,6 @@ class Trial:
         """Algorithm that the claim is about, a class or an object."""
         return claim_method(self.claim)
 
-    @staticmethod
-    def catalogue_algorithm(name: str) -> type[CatalogueAlgorithm]:
-        """Return the built-in algorithm of this name, even if another one is under test."""
-        return ALGORITHMS[name]
-
     def make(self, **requested: Any) -> Algorithm:
         """Instantiate the algorithm under test with the requested parameters that it accepts.
 
@@ -150,16 +144,8 @@ class Trial:
                 raise SubjectLacksParameter(
                     f"the method has no parameter {name}, which the claim sets to {requested[name]}"
                 )
-        return instantiate_with_accepted_parameters(
-            self.algorithm, self.original_required_parameters, **requested
-        )
-
-    @property
-    def original_required_parameters(self) -> Collection[str]:
-        """Names of the parameters that the claim's own algorithm requires."""
-        own = self.original_algorithm if self.claim.algorithm else None
-        result: Collection[str] = getattr(own, "list_required_parameters", tuple)()
-        return result
+        needed: Any = getattr(own, "list_required_parameters", tuple)()
+        return instantiate_with_accepted_parameters(self.algorithm, needed, **requested)
 
     def make_scheduled(self, epsilon: float, constants: Constants, **overrides: Any) -> Algorithm:
         """Instantiate the algorithm under test with its schedule for accuracy epsilon."""

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.norm_ball_methods import Muon
 from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Floats, Instance, Trial, make_instance, statistics
@@ -240,7 +241,7 @@ def check_separation(
     max_count = math.ceil(min_gradient_descent_steps(d)) - 1
     lower = math.inf
     for size in STEPS:
-        other: Any = trial.catalogue_algorithm("prox-gd")
+        other: Any = ALGORITHMS["prox-gd"]
         slow = other(iterations=max_count, step=size * 2.0 / d)
         lower = min(lower, float(gradient_norms_of_run(trial, problem, slow).min()) / target)
     words = f"In {max_count} steps of gradient descent the least norm is {lower:.3g} of the target."

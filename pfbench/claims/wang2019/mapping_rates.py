@@ -36,7 +36,7 @@ from pfbench.verification import (
 )
 from pfbench.verification.claim import MAPPING, Complexity, complexity
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
-from pfbench.verification.subject import with_parameters
+from pfbench.verification.subject import instantiate_with_accepted_parameters
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -372,7 +372,9 @@ def _sfo_and_po_to_target(
 
     run = trial.run(
         problem,
-        with_parameters(algorithm, iterations=4 * algorithm.iterations),
+        instantiate_with_accepted_parameters(
+            algorithm, ("iterations",), iterations=4 * algorithm.iterations
+        ),
         seed=seed,
         stop=Stop("mapping", epsilon**2),
         measures={"mapping": measure},

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.counts import Budget
 from pfbench.base.protocols import Algorithm, Problem, State
 from pfbench.base.status import Status
@@ -93,7 +94,7 @@ def _sfo_ratios_and_spider_success(
     target = epsilon / _BELOW
     K = math.ceil(4.0 * constants.L * constants.delta / target**2)
     boost = make_scheduled_algorithm(trial, constants, K, target)
-    spider: Any = trial.catalogue_algorithm("spider")
+    spider: Any = ALGORITHMS["spider"]
     careful = spider.theory(epsilon, constants)
     run = _run_to_gradient_norm(trial, problem, careful, epsilon, seed)
     patience = Budget(sfo=_PATIENCE * run.counts.sfo)
