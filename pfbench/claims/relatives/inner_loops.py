@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.status import Verdict
 from pfbench.claims.relatives.shared_instances import BALL, sliding_parameters
@@ -55,7 +56,7 @@ def check_published_inner_loops(
     error = transcript.error
     if error is not None:
         raise error if isinstance(error, ClaimBroken) else MethodFailed(f"the run raised {error!r}")
-    right = trial.catalogue_algorithm(trial.claim.method)(**arguments)
+    right = ALGORITHMS[trial.claim.method](**arguments)
     outcome = compare_transcript_with_reference(transcript, right)
     verdict, reason = Verdict.HOLDS, ""
     if outcome.is_mismatch:
