@@ -183,9 +183,10 @@ class TorchOptimizer(BlackBox):
     """Optimiser of `torch.optim`, or with the same interface, run in double precision.
 
     Its parameters are the layers of a point, or one array in the shape of a point. Each call of
-    its closure computes one gradient, or the mean of a batch of S component gradients. Only LBFGS
-    reads the function value, and so queries it. A class whose `step` does not call its closure
-    gets one gradient before each step.
+    its closure computes one gradient, or the mean of a batch of S component gradients. If `step`
+    requires a closure, as that of LBFGS, and gradients are full, the closure queries and returns
+    the function value, too. A class whose `step` does not call its closure gets one gradient before
+    each step.
     """
 
     name = "torch-optimizer"
@@ -203,14 +204,21 @@ class TorchOptimizer(BlackBox):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.batch is not None and self._reads_values:
-            raise InputError(
-                f"{self.optimizer} needs values of f over all components: leave batch out."
-            )
+        if (
+            self.batch is not None
+            and getattr(self.optimizer, "__name__", self.optimizer) == "LBFGS"
+        ):
+            raise InputError("LBFGS needs values of f over all components: leave batch out.")
 
     @property
     def _reads_values(self) -> bool:
-        return bool(getattr(self.optimizer, "__name__", self.optimizer) == "LBFGS")
+        kind = self.optimizer
+        if self.batch is not None or kind == "LBFGS":
+            return self.batch is None
+        if isinstance(kind, str):
+            kind = load_user_object(kind) if ":" in kind else None
+        closure = inspect.signature(kind.step).parameters.get("closure") if kind else None
+        return closure is not None and closure.default is closure.empty
 
     @property
     def asks(self) -> frozenset[str]:

@@ -54,6 +54,21 @@ def test_an_optimizer_is_counted_as_its_closure_is(torch, name, options):
     assert run.counts.fv == (ROWS * calls if name == "LBFGS" else 0)
 
 
+def test_a_step_that_requires_its_closure_reads_values(torch):
+    class Polyak(torch.optim.Optimizer):
+        def __init__(self, parameters, lr):
+            super().__init__(parameters, {"lr": lr})
+
+        def step(self, closure):
+            loss = float(closure())
+            (p,) = self.param_groups[0]["params"]
+            with torch.no_grad():
+                p -= loss / (2.0 * float(p.grad @ p.grad)) * p.grad
+
+    run = pf.solve(SMOOTH, TorchOptimizer(optimizer=Polyak, iterations=5, step=1.0))
+    assert (run.status, run.counts.fo, run.counts.fv) == ("finished", 5, 5 * ROWS)
+
+
 def test_batches_are_counted_and_keep_to_the_budget(torch):
     method = TorchOptimizer(optimizer="SGD", iterations=30, step=0.3, batch=7)
     run = pf.solve(SMOOTH, method, budget=pf.Budget(sfo=100))
