@@ -1,6 +1,5 @@
 """Markdown tables of verdicts, of the power of checks, and of units, for reports."""
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -175,31 +174,11 @@ def power_table(searches: Mapping[str, Sequence[PowerSearch]], command: str) -> 
         "a dash: none of them, or the bound leaves room for the error. Full effort tests only "
         "errors that quick effort misses; `at most` marks a check too long for full effort. A "
         "trial (one error, one seed) without a verdict, because it was killed or the method cannot "
-        "be built with the error, counts as a miss, and the table gives their number. The first "
-        "table has, for each method, the claim that detects the smallest error.",
-        "",
-        *markdown_table(("method", "parameter", *searches), _smallest_error_rows(searches)),
+        "be built with the error, counts as a miss, and the table gives their number.",
         "",
         *markdown_table(("claim", "method", "parameter", *searches), rows),
     ]
     return "\n".join([*lines, ""])
-
-
-def _smallest_error_rows(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[list[str]]:
-    """Yield a table row for each method and parameter: the smallest error that a claim detects."""
-
-    def kind(search: PowerSearch) -> tuple[str, str]:
-        return search.claim.method, search.parameter
-
-    everything = [search for searches in results.values() for search in searches]
-    for same in dict.fromkeys(map(kind, everything)):
-        cells = list(same)
-        for searches in results.values():
-            computed = [search for search in searches if kind(search) == same]
-            best = min(computed, key=lambda search: search.min_factor or math.inf)
-            text = f"{best.min_factor:g} ({best.claim.name})" if best.min_factor else "-"
-            cells.append(text)
-        yield cells
 
 
 def units_table(results: Sequence[Homogeneity], command: str) -> str:

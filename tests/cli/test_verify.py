@@ -237,7 +237,7 @@ def test_power_tells_the_least_error_of_each_parameter(written):
     table = Path("power.md").read_text()
     assert table.count("| qu2018-condg-count | ncgs |") == 3
     for parameter, least in found.items():
-        best = "-" if least is None else f"{least:g} (qu2018-condg-count)"
+        best = "-" if least is None else f"{least:g}"
         assert f"| ncgs | {parameter} | {best} |" in table
     _, content = written(*given, "--max-check-seconds", 1e-9, "--table", "power.md")
     assert [row["was_run"] for row in content["power"]] == [{"quick": False}] * 3
