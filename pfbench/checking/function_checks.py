@@ -195,12 +195,8 @@ class ValueAndGradientChecks(ProblemChecks):
         x = space.random_member()
         y = space.sample_near(x)
         S = space.rng.integers(problem.n, size=3)
-        calls: dict[str, tuple[Any, ...]] = {
-            "value": (x,),
-            "gradient": (x,),
-            "batch": (S, x),
-            "difference": (S, x, y),
-        }
+        calls: dict[str, Any] = {"value": (x,), "gradient": (x,), "batch": (S, x)}
+        calls["difference"] = (S, x, y)
         verbs = []
         for verb, call in calls.items():
             if verb in problem.lacks or not hasattr(backend, verb):

@@ -65,7 +65,7 @@ def test_a_claim_that_is_violated_is_told_and_its_archive_says_so(folder):
     wrong = THEOREM.replace("c.n * a.iterations / 2", "c.n * a.iterations / 3")
     given = "lazy_wrong.py", "-o", "wrong.zip", "--faults", 0
     done = archived(folder, {"lazy_wrong.py": wrong}, *given, status=1)
-    assert "lazy-count is violated: The mean of SFO over all draws is 40, not 26.6" in done.stderr
+    assert "lazy-count is violated: the mean over all draws of sfo is 40, not 26.6" in done.stderr
     about, _ = content(folder / "wrong.zip")
     assert [one["verdict"] for one in about["verdicts"]] == ["attained", "violated"]
 

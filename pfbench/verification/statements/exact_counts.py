@@ -108,6 +108,7 @@ class ExactCounts(StatementCheck):
     def _decide(self, trial: Trial) -> statistics.Evidence:
         parts: dict[str, statistics.Decision] = {}
         claimed: dict[str, float] = {}
+        means = (ROUNDING, "the mean over all draws of ") if self.expected else ()
         for name, problem in iterate_titled_problems(trial):
             for label, setting in self.settings.items():
                 case = setting.make_case(trial, problem)
@@ -119,7 +120,7 @@ class ExactCounts(StatementCheck):
                         raise
                     continue  # it is held to its counts where points are arrays
                 location = f"{name} {label}".strip()
-                parts[location] = _decide_counts(right, counts, self.expected)
+                parts[location] = statistics.decide_equality(right, counts, *means)
                 claimed |= {f"{location}: {kind}": number for kind, number in right.items()}
         return statistics.Evidence(statistics.combine_all(parts), claimed, len(parts))
 
@@ -152,21 +153,6 @@ class ExactCounts(StatementCheck):
         for chance, results in enumerate_outcomes(trial, case, run_counts):
             means = {kind: means[kind] + chance * results[kind] for kind in COUNTED}
         return means
-
-
-def _decide_counts(
-    claimed: Mapping[str, float], observed: Mapping[str, float], are_means: bool
-) -> statistics.Decision:
-    """Decide whether counts equal the claimed ones; means may differ by rounding errors."""
-    if not are_means:
-        return statistics.decide_equality(claimed, observed)
-    wrong = [
-        f"The mean of {kind.upper()} over all draws is {observed[kind]:g}, not {number:g}."
-        for kind, number in claimed.items()
-        if abs(observed[kind] - number) > ROUNDING * max(1.0, abs(number))
-    ]
-    measured = {kind: observed[kind] for kind in claimed}
-    return statistics.decide_exact(not wrong, "".join(wrong[:1]), measured)
 
 
 counts = ExactCounts  # name in claims

@@ -106,12 +106,20 @@ def decide_exact(condition: bool, violated: str, measured: Mapping[str, float]) 
     return Decision(Verdict.VIOLATED, violated, measured, None)
 
 
-def decide_equality(expected: Mapping[str, float], observed: Mapping[str, float]) -> Decision:
-    """Decide whether every observed number equals the expected one, exactly."""
+def decide_equality(
+    expected: Mapping[str, float],
+    observed: Mapping[str, float],
+    rounding: float = 0.0,
+    subject: str = "",
+) -> Decision:
+    """Decide whether every observed number equals the expected one, up to relative rounding.
+
+    `subject` stands in front of the name of a wrong number in the reason.
+    """
     wrong = [
-        f"{name} is {observed[name]:g}, not {number:g}."
+        f"{subject}{name} is {observed[name]:g}, not {number:g}."
         for name, number in expected.items()
-        if observed[name] != number
+        if not abs(observed[name] - number) <= rounding * max(1.0, abs(number))
     ]
     measured = {name: float(observed[name]) for name in expected}
     return decide_exact(not wrong, "".join(wrong[:1]), measured)

@@ -145,7 +145,7 @@ def test_expected_counts_are_means_over_all_draws():
     assert verdict(check, Parabolas(), subject=Twice)[0] == "holds"
     kind, found = verdict(check, Parabolas())
     assert (kind, found.measured["sfo"]) == ("violated", 3.0)
-    assert found.reason == "The mean of SFO over all draws is 3, not 4.5."
+    assert found.reason == "the mean over all draws of sfo is 3, not 4.5."
 
 
 def test_a_method_that_raises_is_failed_not_unenumerable():
