@@ -77,15 +77,15 @@ class ValueAndGradientChecks(ProblemChecks):
             "the next call overwrites the gradient returned before",
             x=x,
         )
-        changes = {
-            "value": abs(value_as_float(problem, x) - value),
-            "gradient": norm(problem.gradient(x) - retained),
-        }
-        for verb, change in changes.items():
-            size = format_brief(change)
-            observed = f"the result differs after a call at another point, by {size}"
+        recomputed, repeated = value_as_float(problem, x), problem.gradient(x)
+        for verb, is_same, change in (
+            ("value", recomputed == value, recomputed - value),
+            ("gradient", np.array_equal(repeated, retained), repeated - retained),
+        ):
             requirement = f"{verb}(x) must return the same result in each call"
-            require(change == 0.0, requirement, observed, **{"x": x, "the other point": y})
+            size = format_brief(norm(change))
+            observed = f"the result differs after a call at another point, by {size}"
+            require(is_same, requirement, observed, **{"x": x, "the other point": y})
         return "finite, repeatable, and nothing is changed in place"
 
     # --- derivatives ------------------------------------------------------------------------------
