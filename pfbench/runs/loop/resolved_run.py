@@ -111,7 +111,7 @@ class ResolvedRun:
         """
         if budget is not None and not isinstance(budget, Budget):
             raise InputError(
-                f'budget={brief_repr(budget)} has no numbers of calls: write {{"sfo": 100}}.'
+                f"budget={brief_repr(budget)} has no numbers of calls: write pf.Budget(sfo=100)."
             )
         is_limited = bool(budget and budget.limits) or stop is not None or time_limit is not None
         if getattr(self.algorithm, "runs_until_stopped", False) and not is_limited:
