@@ -127,7 +127,7 @@ CALLS = {
     "from_functions": (
         adapters.from_functions,
         (f, g, lmo),
-        {"start": np.zeros(3), "args": (), "components": None, "constants": {}, "properties": ()},
+        {"start": np.zeros(3), "components": None, "constants": {}, "properties": ()},
     ),
     "FunctionSet": (
         adapters.FunctionSet,

@@ -266,6 +266,16 @@ def from_functions(
         )
     if (sampler is None) != (sample_grad is None) or (sampler and components):
         raise InputError("sampler and sample_grad must be given together, without components.")
+    is_pair = isinstance(components, tuple | list) and len(components) == 2
+    if not (
+        isinstance(constants, Mapping)
+        and isinstance(properties, tuple | list)
+        and (is_pair or components is None)
+    ):
+        raise InputError(
+            'constants must be a dict, as in {"L_f": 1.0}, properties a tuple of names, and '
+            "components a pair (n, grad)."
+        )
     for name, value in constants.items():
         if name not in MEANING or name == "n":
             raise unknown_name_error("constant", name, [name for name in MEANING if name != "n"])
