@@ -49,6 +49,7 @@ class WatchReport:
         counts = watch.counts
         unique = dict.fromkeys([*findings, *_constant_findings(watch)])
         ordered = sorted(unique, key=lambda finding: not finding.is_bug)
+        constants = [f"  {name:8} {value:12} {text}" for name, value, text in _constant_rows(watch)]
         lines = [
             f"{type(watch.optimizer).__name__}: {counts.steps} steps, {watch.measurement_count} "
             f"measured in the {watch.norm.name} norm, {watch.overhead:.1%} of the loop's time",
@@ -56,8 +57,7 @@ class WatchReport:
             *(f"  {'!' if finding.is_bug else '-'} {finding.text}" for finding in ordered),
             "counts",
             *(f"  {f.name:18} {_number(getattr(counts, f.name))}" for f in fields(counts)),
-            "measured",
-            *(f"  {name:8} {value:12} {words}" for name, value, words in _constant_rows(watch)),
+            *(["measured", *constants] if constants else []),
             _CLOSING,
         ]
         return cls(tuple(ordered), "\n".join(lines), watch.table)
