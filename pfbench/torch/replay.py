@@ -22,6 +22,9 @@ _tree: Any = import_module("torch.utils._pytree")
 _ROUNDING = 128
 """Multiple of the rounding error of its terms up to which a difference is ignored."""
 
+_SAME = 1e-4
+"""Difference of two sums, as a multiple of the norm, up to which outputs of a model are equal."""
+
 Layers = list[Any]
 
 
@@ -79,6 +82,7 @@ class BatchReplay:
         self._gradients: Layers = []
         self._fresh: tuple[Layers, Layers] | None = None
         self._rng = torch.Generator().manual_seed(0)
+        self.store_random_states()
         self.L = self.rho = math.nan
         self.squares: list[float] = []
         self.variances: list[float] = []
@@ -86,6 +90,7 @@ class BatchReplay:
         self.gradient_matches: list[tuple[float, float]] = []
         self.below_rounding = 0
         self.is_mean = True
+        self._digests: dict[bool, list[tuple[Any, Any]]] = {}
 
     def constants(self) -> dict[str, float]:
         """Return the constants measured so far, out of L, rho, L_ms and sigma2, by name."""
@@ -95,6 +100,22 @@ class BatchReplay:
         if self.variances:
             values["sigma2"] = sum(self.variances) / len(self.variances)
         return {name: value for name, value in values.items() if not math.isnan(value)}
+
+    def store_random_states(self) -> None:
+        """Store the states of the random generators, from which batches are evaluated again."""
+        cuda_states = [torch.cuda.get_rng_state(device) for device in self._devices]
+        self._random_states = [torch.get_rng_state(), *cuda_states]
+
+    def store_digest(self, output: Any, *, is_replayed: bool) -> None:
+        """Store sum and norm of the outputs of a call of the model, in the loop or evaluated again.
+
+        They show whether the second call draws the random numbers of the first.
+        """
+        self._digests[is_replayed] = [
+            (a.sum(dtype=torch.float64), torch.linalg.vector_norm(a, dtype=torch.float64))
+            for a in map(torch.detach, iterate_tensors(output))
+            if a.is_floating_point()
+        ]
 
     def copy_parameters(self, *, has_closure: bool) -> None:
         """Store copies of the parameters before a step, and of their gradients without closure."""
@@ -142,9 +163,10 @@ class BatchReplay:
         back = [x - step for x, step in zip(before, d, strict=True)]
         ends = (0, size // 2), (size // 2, size)
         with self._restore_state():
-            first, second, third = (
-                self._value_and_gradient(batch, point, size, counts)
-                for point in (before, after, back)
+            first = self._value_and_gradient(batch, before, size, counts)
+            is_repeated = self._has_equal_digests()
+            second, third = (
+                self._value_and_gradient(batch, point, size, counts) for point in (after, back)
             )
             halves = [
                 self._value_and_gradient(slice_batch(batch, a, b), before, b - a, counts)
@@ -154,10 +176,6 @@ class BatchReplay:
         if first is None or second is None:
             return {}
         (f, g), (f_after, g_after) = first, second
-        lengths = [math.sqrt(_inner(v, v)) for v in (self._gradients, g)]
-        if all(lengths):
-            cosine = _inner(self._gradients, g) / math.prod(lengths)
-            self.gradient_matches.append((cosine, lengths[0] / lengths[1]))
         values["c"] = self._record_required_smoothness(f, f_after, _inner(g, d), length)
         values["L"] = self._dual_distance_above_rounding(g_after, g) / length
         self.L = max(values["L"], 0.0 if math.isnan(self.L) else self.L)
@@ -170,6 +188,10 @@ class BatchReplay:
             self.rho = max(values["rho"], 0.0 if math.isnan(self.rho) else self.rho)
         if len(halves) == 2 and None not in halves:
             values |= self._estimate_variance(f, size, halves)
+        lengths = [math.sqrt(_inner(v, v)) for v in (self._gradients, g)]
+        if all(lengths) and (is_repeated or (size > 1 and self.is_mean)):
+            cosine = _inner(self._gradients, g) / math.prod(lengths)
+            self.gradient_matches.append((cosine, lengths[0] / lengths[1]))
         self._fresh = before, after
         return values
 
@@ -200,6 +222,7 @@ class BatchReplay:
         if abs(mean - f) > 1e-3 * max(abs(f), abs(mean)):
             self.is_mean = False  # a sum over the batch, or batch normalisation
             self.variances.clear()
+            self.gradient_matches.clear()
             return {}
         squared = sum(float(q.square().sum()) for q in _difference(g_first, g_second))
         self.variances.append(share * (1 - share) * size * squared)
@@ -222,13 +245,12 @@ class BatchReplay:
     ) -> tuple[float, Layers] | None:
         """Return value and gradient of a batch's loss at a point.
 
-        The random numbers of the model are the same at every point.
+        The random numbers of the model, as of dropout, are those of its last call in the loop.
         """
         self._move(point)
-        torch.default_generator.manual_seed(0)
-        for device in self._devices:
-            with torch.cuda.device(device):
-                torch.cuda.manual_seed(0)
+        torch.set_rng_state(self._random_states[0])
+        for device, state in zip(self._devices, self._random_states[1:], strict=True):
+            torch.cuda.set_rng_state(state, device)
         with torch.enable_grad():
             loss = self._loss(batch)
             gradients = torch.autograd.grad(loss, self._parameters, allow_unused=True)
@@ -238,6 +260,14 @@ class BatchReplay:
         layers = [layer.double() for layer in layers]
         value = float(loss.detach())
         return (value, layers) if math.isfinite(value) else None
+
+    def _has_equal_digests(self) -> bool:
+        """Return whether the model's outputs, evaluated again, are those in the loop."""
+        pairs = [self._digests.get(is_replayed, []) for is_replayed in (False, True)]
+        return len(pairs[0]) == len(pairs[1]) > 0 and all(
+            float(abs(total - other)) <= _SAME * float(norm)
+            for (total, norm), (other, _) in zip(*pairs, strict=True)
+        )
 
     def _move(self, point: Layers) -> None:
         with torch.no_grad():

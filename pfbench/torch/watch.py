@@ -215,6 +215,7 @@ class Watch:
 
         Raise if no parameter of the model requires a gradient.
         """
+        yield self.model.register_forward_pre_hook(lambda module, args: self._handle_call())
         yield self.model.register_forward_hook(
             lambda module, args, kwargs, output: self._register_output_hooks(args, kwargs, output),
             with_kwargs=True,
@@ -231,8 +232,14 @@ class Watch:
             lambda optimizer, args, kwargs: self._handle_step_end()
         )
 
+    def _handle_call(self) -> None:
+        if self._replay and torch.is_grad_enabled() and not self._busy:
+            self._replay.store_random_states()
+
     def _register_output_hooks(self, args: Any, kwargs: Any, output: Any) -> None:
         """Register hooks on a module's outputs, so that a backward pass counts the samples."""
+        if self._replay and torch.is_grad_enabled():
+            self._replay.store_digest(output, is_replayed=self._busy)
         if self._busy or not torch.is_grad_enabled():
             return
         self._pending.clear()  # of a backward pass that did not reach the parameters

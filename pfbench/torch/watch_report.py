@@ -152,14 +152,6 @@ def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
 def _constant_findings(watch: Any) -> Iterator[Finding]:
     """Yield a finding for each stated constant or assumption that the measurements refute."""
     values, specification, replay = watch.constants, watch.specification, watch._replay
-    if replay and not replay.is_mean:
-        text = (
-            "unmet assumption: the loss of a batch is not the mean of its halves (dropout, which "
-            "draws other masks for them, batch normalisation, or a sum), so constants of one "
-            "sample are not measured"
-        )
-        yield Finding(text, is_bug=False)
-        return
     matches = replay.gradient_matches if replay else []
     if differing := [pair for pair in matches if pair[0] < 0.99 or abs(pair[1] - 1.0) > 0.02]:
         text = (
@@ -168,6 +160,14 @@ def _constant_findings(watch: Any) -> Iterator[Finding]:
             ": another batch, or gradients that are accumulated, not cleared, clipped or scaled"
         )
         yield Finding(text.format(*min(differing)), is_bug=False)
+    if replay and not replay.is_mean:
+        text = (
+            "unmet assumption: the loss of a batch is not the mean of its halves (dropout, which "
+            "draws other masks for them, batch normalisation, or a sum), so constants of one "
+            "sample are not measured"
+        )
+        yield Finding(text, is_bug=False)
+        return
     for name in ("L", "rho"):
         if name in values and values[name] > specification.get(name, float("inf")):
             yield Finding(

@@ -249,6 +249,43 @@ def test_gradients_in_eval_mode_are_noted_once_they_reach_the_parameters():
     assert any("in eval mode, which changes Dropout" in f.text for f in watch.report().findings)
 
 
+def train_with_dropout(loss, *, is_cleared):
+    """Train with dropout on 20 batches; return the texts of Watch's findings."""
+    torch.manual_seed(4)
+    x, y, layers = torch.randn(200, 6), torch.randn(200, 1), torch.nn.Linear(6, 16)
+    model = torch.nn.Sequential(layers, torch.nn.Dropout(0.4), torch.nn.Linear(16, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+    watch = Watch(optimizer, model, every=3, replay=lambda batch: loss(model, *batch))
+    for batch in watch.batches(zip(x.split(10), y.split(10), strict=True)):
+        if is_cleared:
+            optimizer.zero_grad()
+        loss(model, *batch).backward()
+        optimizer.step()
+    return " ".join(finding.text for finding in watch.report().findings)
+
+
+def consistent(model, x, y):
+    """Return the loss of two calls, which draw different numbers."""
+    return ((model(x) - y) ** 2).mean() + ((model(x) - model(x)) ** 2).mean()
+
+
+def mixed(model, x, y):
+    return ((model(x * torch.rand(len(x), 1)) - y) ** 2).mean()
+
+
+@pytest.mark.parametrize("loss", [lambda model, x, y: ((model(x) - y) ** 2).mean(), mixed])
+def test_gradients_that_are_not_cleared_are_noted_with_dropout(loss):
+    is_noted = "do not take the gradient" in train_with_dropout(loss, is_cleared=False)
+    assert is_noted == (loss is not mixed)
+
+
+@pytest.mark.parametrize(
+    "loss", [lambda model, x, y: ((model(x) - y) ** 2).mean(), consistent, mixed]
+)
+def test_cleared_gradients_are_right_with_any_random_numbers(loss):
+    assert "do not take the gradient" not in train_with_dropout(loss, is_cleared=True)
+
+
 def test_what_follows_from_a_measurement():
     watch = watch_regression(A, B, specification={"L": 1.0, "rho": 1.0, "step_limit": 0.1})
     bugs = [f.text for f in watch.report().findings if f.is_bug]
