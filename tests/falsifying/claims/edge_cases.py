@@ -2,6 +2,7 @@
 
 from time import sleep
 
+import numpy as np
 from deterministic import Descent, F, Projected, state_bounds
 from stochastic import four, half, law, two
 
@@ -168,6 +169,18 @@ class Coins(Sampled):
         return (0 if coin < 1 / 3 else 2 if coin >= 1 / 2 else 1) * ask.gradient(x)
 
 
+class Drawing(Sampled):
+    """Draws one component in one of four ways, and weights it by its probability."""
+
+    def estimate(self, ask, x, rng):
+        t = int(rng.integers(low=0, high=4))
+        p = (1 + np.arange(ask.n)) / sum(range(ask.n + 1))
+        weighted = rng.choice(ask.n, p=p)
+        pairs = rng.integers(ask.n, size=(2, 1))
+        i = [weighted, pairs[1, 0], rng.choice(np.arange(ask.n)), rng.permutation(ask.n)[0]][t]
+        return ask.batch(np.array([i]), x) * (1 if t else 1 / (ask.n * p[i]))
+
+
 class Vertices(Descent):
     """Moves towards a vertex."""
 
@@ -197,7 +210,7 @@ def eighth(name, method):
 
 
 SAMPLED, TABLED = eighth("sampled", Sampled), eighth("tabled", Tabled)
-COINS = eighth("coins", Coins)
+COINS, DRAWN = eighth("coins", Coins), eighth("drawn", Drawing)
 BOUNDED = ("f smooth", "bounded domain")
 
 
