@@ -1,12 +1,16 @@
 """What all tests share: how hypothesis searches, what is ended, two problems to enumerate."""
 
 import gc
+import json
 import subprocess
 import sys
 from collections import Counter
 from contextlib import suppress
 from functools import cache
+from importlib.resources import files
+from pathlib import Path
 
+import jsonschema
 import psutil
 import pytest
 from helpers import tiny_logistic, tiny_recovery
@@ -23,6 +27,19 @@ from pfbench.verification.statements import horizons
 # The same examples on every run and machine: a test either fails for everyone or for no one.
 settings.register_profile("pfbench", derandomize=True, deadline=None, max_examples=25)
 settings.load_profile("pfbench")
+
+
+@pytest.fixture(scope="session")
+def conforms():
+    """Check a value against one of the published schemas, and return it."""
+
+    def check(value, name):
+        schema = json.loads((Path(str(files("pfbench.cli"))) / "schemas" / name).read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate(value, schema, cls=jsonschema.Draft202012Validator)
+        return value
+
+    return check
 
 
 @pytest.hookimpl(wrapper=True)

@@ -290,6 +290,7 @@ def collect(
     again: bool = flag("Check all archives again, with a new salt.", "--again"),
     seconds: float = _SECONDS,
     jobs: int | None = options.JOBS,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Check the archives of a folder, and write the site of those that pass.
 
@@ -306,24 +307,28 @@ def collect(
     from pfbench.runs.storage.archive import open_archive
 
     paths = list_archives(folder)
-    checked, failed = [], 0
+    checked, results = [], dict[str, list[str]]()
     for path in paths:
         try:
             archive = open_archive(path)
             earlier = None if again else read_record(path, archive.sha256)
-            record = earlier or check_archive(archive, None, seconds, jobs, quiet=False)
+            record = earlier or check_archive(archive, None, seconds, jobs, quiet=as_json)
             wrong = [*record["off"], *record["unreached"]]
         except InputError as error:
             wrong = [str(error)]
         for text in wrong:
             terminal.print_error(f"{path.name}: {end_sentence(text)}")
-        if wrong:
-            failed += 1
-        else:
+        results[path.name] = wrong
+        if not wrong:
             write_record(path, record)
             checked.append(CheckedArchive(archive, record))
     target = output or folder / "site"
     write_site(checked, target)
-    print_parts(f"wrote {target / 'index.html'}: {format_plural(len(checked), 'archive')}")
+    page, failed = str(target / "index.html"), len(paths) - len(checked)
+    if as_json:
+        archives = [{"archive": name, "wrong": texts} for name, texts in results.items()]
+        terminal.print_json({"site": page, "archives": archives})
+    else:
+        print_parts(f"wrote {page}: {format_plural(len(checked), 'archive')}")
     if failed:
         terminal.exit_with_error(f"{format_plural(failed, 'archive')} left out: see above.")

@@ -18,8 +18,8 @@ from pfbench.cli.terminal import make_table
 from pfbench.cli.verification_job import VerificationJob, announce_claims, open_job
 from pfbench.cli.verify import (
     check_all_homogeneity,
-    render_claim_list,
     report_results_and_exit_if_unexpected,
+    show_claim_list,
 )
 
 if TYPE_CHECKING:
@@ -28,17 +28,20 @@ if TYPE_CHECKING:
     from pfbench.verification.worst_case.requests import WorstCaseCheck
 
 
-def explain(name: str = argument("NAME", "A claim or an erratum.", default=...)) -> None:
+def explain(
+    name: str = argument("NAME", "A claim or an erratum.", default=...),
+    as_json: bool = options.AS_JSON,
+) -> None:
     """Explain a claim or an erratum."""
     from pfbench.claims.catalogue import ERRATA, claim
 
-    (name,) = announce_claims([name], False)
+    (name,) = announce_claims([name], as_json)
     if name in ERRATA:
-        terminal.show_record(describe_erratum(ERRATA[name]), as_json=False)
+        terminal.show_record(describe_erratum(ERRATA[name]), as_json=as_json)
         return
     explained = claim(name)
     item = CatalogueItem(name, "claim", explained.source, explained.statement)
-    terminal.show_record(item.record | describe_claim(explained), as_json=False)
+    terminal.show_record(item.record | describe_claim(explained), as_json=as_json)
 
 
 # --- power ----------------------------------------------------------------------------------------
@@ -158,7 +161,7 @@ def compute_worst_cases(
     from pfbench.verification.worst_case.estimation import check_installed
 
     if listing:
-        terminal.print_parts(render_claim_list(select_cases(claims or []), "quick"))
+        show_claim_list(select_cases(claims or []), "quick", as_json=as_json)
         return
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
     with open_job(claims, as_json, table, seed=seed, **output) as work:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, end_sentence
 from pfbench.base.status import Verdict as VerdictName
 from pfbench.cli import options, terminal
+from pfbench.cli.catalogue import CatalogueItem
 from pfbench.cli.formatting import format_duration, format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.terminal import make_table, section_with_title
@@ -65,9 +66,8 @@ def verify(
     algorithm = algorithm and unquote_selector(algorithm)
     if listing:
         names, effort = (announce_claims(claims, as_json), "full" if full else "quick")
-        terminal.print_parts(
-            render_claim_list(select_claims(names, effort), effort, () if names else ERRATA)
-        )
+        errata: Sized = () if names else ERRATA
+        show_claim_list(select_claims(names, effort), effort, errata, as_json=as_json)
         return
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
     with open_job(claims, as_json, table, full=full, seed=seed, **output) as work:
@@ -181,7 +181,8 @@ def sentences_on_unreproduced_errata(findings: "Sequence[ErratumFinding]") -> It
     """Yield a sentence for each erratum that the evidence does not reproduce."""
     for finding in findings:
         if finding.failure_reason:
-            yield f"erratum {finding.erratum.name} could not be examined: {finding.failure_reason}."
+            reason = end_sentence(finding.failure_reason)
+            yield f"erratum {finding.erratum.name} could not be examined: {reason}"
         elif not finding.is_shown:
             yield f"erratum {finding.erratum.name} is not reproduced by its evidence."
 
@@ -239,14 +240,21 @@ def _render_findings(findings: "Sequence[ErratumFinding]") -> RenderableType:
     return make_table(names, rows)
 
 
-def render_claim_list(claims: "Sequence[Claim]", effort: str, errata: Sized = ()) -> RenderableType:
-    """Return a table of claims with their expected times, and the number of errata."""
+def show_claim_list(
+    claims: "Sequence[Claim]", effort: str, errata: Sized = (), *, as_json: bool
+) -> None:
+    """Print claims with their expected times, and the number of errata; or print JSON."""
+    if as_json:
+        items = (CatalogueItem(c.name, "claim", c.source, c.statement).as_json() for c in claims)
+        times = ({"seconds": c.seconds(effort)} for c in claims)
+        terminal.print_json([item | time for item, time in zip(items, times, strict=True)])
+        return
     rows = [(c.name, c.kind, c.source, format_duration(c.seconds(effort))) for c in claims]
     minutes = sum(claim.seconds(effort) for claim in claims) / 60
     end = f"{format_plural(len(claims), 'claim')}, about {minutes:.1f} min on one core ({effort})"
     if errata:
         end += f"; {len(errata)} errata are examined, too: {len(claims) + len(errata)} checks"
-    return Group(make_table(("claim", "kind", "source", "time"), rows), end)
+    terminal.print_parts(make_table(("claim", "kind", "source", "time"), rows), end)
 
 
 # --- units ----------------------------------------------------------------------------------------
@@ -316,6 +324,6 @@ def _search_harder_instances(
         if result.status == "done":
             instances[result.index] = result.value
         else:
-            name = claims[result.index].name
-            terminal.print_error(f"{name}: no harder instance: {result.status}: {result.reason}.")
+            name, reason = claims[result.index].name, end_sentence(result.reason)
+            terminal.print_error(f"{name}: no harder instance: {result.status}: {reason}")
     return [instances[index] for index in sorted(instances)]

@@ -17,7 +17,7 @@ CHECKED |= {"off": [], "unreached": []}
 
 
 @pytest.mark.slow
-def test_an_honest_one_is_listed_and_a_forged_one_is_not(archive, tmp_path, monkeypatch):
+def test_an_honest_one_is_listed_and_a_forged_one_is_not(archive, tmp_path, monkeypatch, conforms):
     """By the command; what was checked is not checked again while its bytes are the same."""
     monkeypatch.chdir(tmp_path)
     honest = tmp_path / "board" / "lazy.zip"
@@ -25,8 +25,13 @@ def test_an_honest_one_is_listed_and_a_forged_one_is_not(archive, tmp_path, monk
     shutil.copy(archive, honest)
     write_record(honest, CHECKED | {"sha256": open_archive(honest).sha256})
     forged(archive, tmp_path / "board" / "lowered.zip", runs=change_run(fewer_calls))
-    done = run("archive", "collect", "board", "--jobs", 1)
+    done = run("archive", "collect", "board", "--jobs", 1, "--json")
     assert done.exit_code == 1
+    printed = conforms(json.loads(done.stdout), "archive-collect.json")["archives"]
+    assert [(item["archive"], bool(item["wrong"])) for item in printed] == [
+        ("lazy.zip", False),
+        ("lowered.zip", True),
+    ]
     assert "lowered.zip: the run of lazy_descent:Lazy" in done.stderr
     assert "1 archive left out" in done.stderr
     board = (tmp_path / "board" / "site" / "index.html").read_text()

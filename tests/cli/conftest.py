@@ -1,11 +1,7 @@
 """The command line run inside the test's process, in an empty folder and a clean environment."""
 
-import json
 from contextlib import contextmanager
-from importlib.resources import files
-from pathlib import Path
 
-import jsonschema
 import pytest
 from command_line import Outcome
 from typer.testing import CliRunner
@@ -54,19 +50,6 @@ def interrupted_at(folder, monkeypatch):
             yield
 
     return interrupted
-
-
-@pytest.fixture(scope="session")
-def conforms():
-    """Check a value against one of the published schemas, and return it."""
-
-    def check(value, name):
-        schema = json.loads((Path(str(files("pfbench.cli"))) / "schemas" / name).read_text())
-        jsonschema.Draft202012Validator.check_schema(schema)
-        jsonschema.validate(value, schema, cls=jsonschema.Draft202012Validator)
-        return value
-
-    return check
 
 
 @pytest.fixture

@@ -130,6 +130,7 @@ def test_the_folder_for_benchopt_works(pfbench, folder, monkeypatch):
 @pytest.fixture
 def action(pfbench, folder):
     told = pfbench("new", "action", "lazy-descent")
+    assert "pfbench new theorem lazy-descent    # if there is no lazy_descent.py yet" in told.out
     assert "sh lazy_descent_action/verify.sh lazy_descent.py" in told.out
     assert "exists" in pfbench("new", "action", "lazy-descent").refusal
     return folder / "lazy_descent_action"

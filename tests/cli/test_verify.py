@@ -150,7 +150,7 @@ def test_the_faults_of_a_method_need_claims(pfbench, own):
     assert "needs claims" in outcome.err
 
 
-def test_list_and_explain_run_nothing(pfbench):
+def test_list_and_explain_run_nothing(pfbench, conforms):
     listed = pfbench("verify", "--list", "--full")
     assert listed.status == 0
     assert f"{len(CLAIMS)} claims, about" in listed.out
@@ -169,6 +169,12 @@ def test_list_and_explain_run_nothing(pfbench):
     assert [one["parameters"]["n"] for one in described["instances"][:2]] == ["27", "8"]
     listed = pfbench("worst-case", "--list")
     assert "13 claims, about" in listed.out
+    printed = conforms(pfbench("worst-case", "--list", "--json").json, "list.json")
+    assert [sum(item["seconds"] > 0 for item in printed), len(printed)] == [13, 13]
+    (item,) = conforms(pfbench("verify", "--list", COUNT, "--json").json, "list.json")
+    explained = pfbench("explain", COUNT, "--json").json
+    assert item["seconds"] > 0
+    assert explained["name"] == item["name"] == COUNT
 
 
 @pytest.mark.usefixtures("in_this_process")
