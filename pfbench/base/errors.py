@@ -25,6 +25,10 @@ class FailedBeforeFirstQuery(InputError):
     """Error for a method that failed before its first oracle call; `__cause__` is its exception."""
 
 
+class UndeclaredOracleError(InputError):
+    """Error for a query of an oracle that the method's `requires` does not name."""
+
+
 class InputErrors(InputError):
     """Several input errors at once, e.g. all errors of a file.
 
@@ -111,7 +115,7 @@ class ErrorCollector:
 
 def format_error(error: BaseException) -> str:
     """Return the text of an error, preceded by its type unless pfbench defines the type."""
-    if isinstance(error, PfbenchError):
+    if isinstance(error, PfbenchError) or type(error).__module__.startswith("pfbench."):
         return brief_error_text(error)
     return f"{type(error).__name__}: {brief_error_text(error)}"
 

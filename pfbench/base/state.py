@@ -36,6 +36,11 @@ class State(NamedTuple):
     coin: bool | None = None
 
 
+def describe_wrong_state(item: object) -> str:
+    """Return the text of the error for a method that yields `item`, which is no state."""
+    return f"the method yields a {type(item).__name__}, not a State: yield pf.State(x)"
+
+
 def check_output_rule(value: object) -> str:
     """Return an output rule of an algorithm; raise if it is not in `OUTPUT_RULES`."""
     if not isinstance(value, str) or value not in OUTPUT_RULES:

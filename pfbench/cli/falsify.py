@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pfbench.base.errors import InputError, StorageError
+from pfbench.base.errors import InputError, StorageError, end_sentence
 from pfbench.base.escaping import escape_hidden
 from pfbench.base.files import check_writable
 from pfbench.cli import options, terminal
@@ -72,7 +72,7 @@ def falsify(
     terminal.exit_if(any(reports))
     for report in reports:
         if report.verdict == "refused":
-            raise InputError(f"no search can falsify {report.claim}: {report.reason.rstrip('.')}.")
+            raise InputError(f"no search can falsify {report.claim}: {end_sentence(report.reason)}")
 
 
 def _save_script_and_return_report(report: Any, reference: str, folder: Path | None) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import unwrap_scalar
-from pfbench.base.errors import InputError, NoComponentsError
+from pfbench.base.errors import InputError, NoComponentsError, UndeclaredOracleError
 from pfbench.base.protocols import Backend, Gradient, Hessian, Table
 from pfbench.base.sample import Indices, as_indices
 from pfbench.base.state import Point
@@ -279,7 +279,7 @@ def _make_refusing_verb(verb: str, verbs: frozenset[str]) -> Callable[..., Never
     allowed = ", ".join(oracle for oracle in ORACLES if oracle in verbs) or "none"
 
     def refuse(self: Oracles, *args: Any, **keywords: Any) -> Never:
-        raise InputError(
+        raise UndeclaredOracleError(
             f"the method queries {verb}, which its `requires` does not name (it names {allowed}): "
             f"add {verb} to `requires`."
         )

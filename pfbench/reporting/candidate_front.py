@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from pfbench.base.errors import end_sentence
 from pfbench.base.status import Status
 from pfbench.reporting.comparison import (
     Comparison,
@@ -259,8 +260,8 @@ class CandidateAgainstRivals:
                 runs = group.runs if (group := panel.find(label)) else ()
                 lost = next((run for run in runs if run.status not in COMPLETED), None)
                 if lost:
-                    reason = lost.stop_reason.rstrip(".")
-                    sentences.append(f"{label} is {lost.status} on {panel.title}: {reason}.")
+                    reason = end_sentence(lost.stop_reason)
+                    sentences.append(f"{label} is {lost.status} on {panel.title}: {reason}")
         return sentences
 
     @cached_property

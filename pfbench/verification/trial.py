@@ -17,7 +17,7 @@ from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError, format_error_with_notes
 from pfbench.base.names import find_entry
 from pfbench.base.protocols import Algorithm, Measure, Problem
-from pfbench.base.state import Point, State
+from pfbench.base.state import Point, State, describe_wrong_state
 from pfbench.base.status import Status
 from pfbench.oracles import Oracles
 from pfbench.points import is_finite, keep
@@ -288,7 +288,7 @@ class Trial:
                         raise NotEnumerable(words) from error
                     raise _error_of_failed_run(words, problem, True) from error
                 if not isinstance(state, State):
-                    raise MethodFailed(f"the method yields a {type(state).__name__}, not a State")
+                    raise MethodFailed(describe_wrong_state(state))
                 if not form.is_point(state.x):
                     raise MethodFailed(
                         f"the method yields {form.describe(state.x)}, not {form.points_text}"

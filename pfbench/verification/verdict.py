@@ -192,7 +192,7 @@ def _check_method_and_instances(trial: Trial) -> None:
 
 def make_unfinished_verdict(claim: Claim, reason: str, seconds: float) -> Verdict:
     """Return the verdict *failed* for a check that was killed, crashed or raised an exception."""
-    evidence = _empty_evidence(VerdictName.FAILED, f"The check ended as {reason}.")
+    evidence = _empty_evidence(VerdictName.FAILED, end_sentence(f"The check ended as {reason}"))
     return _make_verdict(claim, evidence, seconds, is_broken=True, is_lost=True)
 
 

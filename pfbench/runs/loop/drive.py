@@ -22,7 +22,7 @@ from pfbench.base.errors import (
     locate_error,
 )
 from pfbench.base.selectors import Selector
-from pfbench.base.state import Point, State
+from pfbench.base.state import Point, State, describe_wrong_state
 from pfbench.base.status import Status
 from pfbench.kernels.libraries import single_blas_thread
 from pfbench.oracles import Ledger, restrict_oracles
@@ -291,7 +291,7 @@ class RunProgress:
         if ended := self._find_limit_ending():
             return ended
         if not isinstance(state, State):
-            return Status.ERROR, f"the algorithm yielded a {type(state).__name__}, not a State"
+            return Status.ERROR, describe_wrong_state(state)
         return state
 
     def _raise_failed_before_first_query(self, error: BaseException) -> None:

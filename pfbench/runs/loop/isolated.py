@@ -20,7 +20,7 @@ from pfbench.algorithms.base import get_parameters
 from pfbench.base import errors
 from pfbench.base.errors import InputError, RefusedError, StalePoint, TimeLimitReached, format_error
 from pfbench.base.sample import IndexSampling
-from pfbench.base.state import Point, State
+from pfbench.base.state import Point, State, describe_wrong_state
 from pfbench.base.user_code import is_pfbench_module
 from pfbench.kernels.numba_compilation import thread_count
 from pfbench.oracles import Ledger, Oracles
@@ -200,7 +200,7 @@ def _receive_from_method(
 def _check_entries_match_factors(state: Any) -> None:
     """Raise if a factored matrix has stored entries that differ from the product of its factors."""
     if not isinstance(state, State):
-        raise InputError(f"the algorithm yielded a {type(state).__name__}, not a State")
+        raise InputError(describe_wrong_state(state))
     for part in (state.x, state.at, state.output):
         if not isinstance(part, FactoredMatrix):
             continue

@@ -41,7 +41,8 @@ def compose_and_run_script(
     text = _compose_script(statement, counterexample)
     lines = text.splitlines()
     if len(lines) > _MAX_LINES or max(map(len, lines)) > _WIDTH:
-        raise Inexact(f"its {len(lines)} lines exceed {_MAX_LINES} lines of {_WIDTH} characters")
+        size = f"{len(lines)} lines of up to {max(map(len, lines))} characters"
+        raise Inexact(f"it needs {size}, more than {_MAX_LINES} lines of {_WIDTH}")
     command, limit = [sys.executable, "-I", "-c", text], min(seconds, _SECONDS)
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)

@@ -180,8 +180,8 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
         return [SearchedStatement(claim, "", check.setting, None, allowed)]
     if not isinstance(check, Bound):
         raise InputError(
-            f"{claim.name} is a {claim.kind}, but only bounds and error laws can be searched for "
-            "counterexamples."
+            f"{claim.name} is of the kind {claim.kind}, but only bounds and error laws can be "
+            "searched for counterexamples."
         )
     output = getattr(claim_method(claim), "output", "last")
     is_weighted = output not in ("last", "uniform") and check.statistic == "output"

@@ -10,7 +10,7 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.counts import COUNTED
 from pfbench.base.protocols import Problem
 from pfbench.base.sample import Sample
-from pfbench.base.state import State
+from pfbench.base.state import State, describe_wrong_state
 from pfbench.points import FactoredMatrix, Pattern, RankOne, SparseOperator
 from pfbench.runs.loop.steps import ObservedBackend, steps
 from pfbench.verification.instruments.oracle_tally import CALL_COSTS, sample_of_call
@@ -204,7 +204,7 @@ def record_run(
         for state in run.states:
             _check_counts(run.ledger.counts_array, transcript.charged)
             if not isinstance(state, State):
-                raise TypeError(f"the method yields a {type(state).__name__}, not a State")
+                raise TypeError(describe_wrong_state(state))
             if not run.form.is_point(state.x):
                 raise TypeError(
                     f"the method yields {run.form.describe(state.x)}, not {run.form.points_text}"

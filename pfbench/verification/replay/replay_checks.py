@@ -10,7 +10,14 @@ import numpy as np
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.counts import COUNTED, Budget, OracleKind
-from pfbench.base.errors import BudgetExhausted, InputError, PfbenchError, format_error_with_notes
+from pfbench.base.errors import (
+    BudgetExhausted,
+    InputError,
+    PfbenchError,
+    UndeclaredOracleError,
+    end_sentence,
+    format_error_with_notes,
+)
 from pfbench.base.status import Verdict
 from pfbench.oracles import Ledger
 from pfbench.runs.loop.steps import steps
@@ -102,6 +109,10 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
         parts["output"] = output
         if output.verdict == Verdict.VIOLATED:
             return Evidence(combine_all(parts), {}, 1)
+    usual = comparison.method.output
+    has_option = "output" in select_accepted(trial.algorithm, ("output",))
+    if not has_option and getattr(trial.algorithm, "output", usual) != usual:
+        comparison.skipped.append(f"output={usual}")
     streams = list(draw_cases_and_run_counts(comparison.method, trial.case_seed))
     for tested, run_count in streams:
         case = comparison.set_required_parameters(tested)
@@ -318,6 +329,8 @@ class Comparison:
         words = f"{location}: the run raised {format_error_with_notes(error)} {how_to_repeat}"
         refused = f"{_format_kind(case.parameters)} (refused)"
         is_refusal = isinstance(error, REFUSALS) and not transcript.states
+        if isinstance(error, UndeclaredOracleError):
+            raise MethodFailed(words) from error
         if case.is_factored:
             self.skipped.append(f"factored points ({type(error).__name__})")
         elif case.has_matrix_points and refused not in self.skipped:
@@ -426,9 +439,9 @@ class Comparison:
         numbers = {"mismatches": bool(self.violation), "runs": self.runs, "iterations": self.steps}
         measured = {name: float(number) for name, number in numbers.items()}
         if self.violation:
-            return Decision("violated", f"{self.violation}.", measured, None)
+            return Decision("violated", end_sentence(self.violation), measured, None)
         if self.doubts:
-            return Decision("inconclusive", f"{self.doubts[0]}.", measured, None)
+            return Decision("inconclusive", end_sentence(self.doubts[0]), measured, None)
         if self.refusal and not self.runs:
             raise MethodFailed(self.refusal)
         words = "".join(f" {note}." for note in dict.fromkeys(self.notes))

@@ -14,6 +14,9 @@ from ten_styles import FAULTS as LATE
 from ten_styles import STYLES as TEN
 from ten_styles import Away
 
+import pfbench as pf
+from pfbench.adapters import method_class
+from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.spider import Spider
 from pfbench.base.protocols import State
 from pfbench.claims.catalogue import CLAIMS
@@ -135,6 +138,37 @@ def test_options_that_a_method_refuses_are_left_out_and_named():
     found = judge_by("run", "frank-wolfe", Refusing)
     assert (found.verdict, found.lost) == ("failed", False)
     assert "nothing is written" in found.reason
+
+
+class Undeclared(ALGORITHMS["spider-fw"]):
+    """Draws by the L_i, which `requires` does not name."""
+
+    asks = property(lambda self: self.requires)
+
+
+def test_an_oracle_that_is_not_declared_is_no_option_that_is_refused():
+    found = judge_by("run", "spider-fw", Undeclared)
+    assert found.verdict == "failed"
+    assert "add component_smoothness to `requires`" in found.reason
+
+
+def plain_sfw(ask, x, rng, *, iterations, step, batch):
+    """SFW as a function, whose output is the last iterate."""
+    for _ in range(iterations):
+        x = pf.combine(x, ask.lo(ask.batch(rng.integers(ask.n, size=batch), x)), step)
+        yield State(x)
+
+
+def points(ask, x, rng, *, iterations, step, batch):
+    yield from (state.x for state in plain_sfw(ask, x, rng, iterations=1, step=step, batch=batch))
+
+
+def test_the_output_of_a_function_without_a_rule_is_named_and_its_points_are_refused():
+    found = judge_by("law", "sfw", method_class(plain_sfw))
+    assert (found.verdict, "Not compared: output=uniform" in found.reason) == ("holds", True)
+    found = judge_by("run", "sfw", method_class(points))
+    assert found.verdict == "failed"
+    assert "the method yields a ndarray, not a State: yield pf.State(x)" in found.reason
 
 
 class NeedsSmoothness(OpenLoopOnly):
