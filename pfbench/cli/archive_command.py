@@ -307,7 +307,7 @@ def collect(
     from pfbench.runs.storage.archive import open_archive
 
     paths = list_archives(folder)
-    checked, results = [], dict[str, list[str]]()
+    checked, results = [], list[dict[str, Any]]()
     for path in paths:
         try:
             archive = open_archive(path)
@@ -318,7 +318,7 @@ def collect(
             wrong = [str(error)]
         for text in wrong:
             terminal.print_error(f"{path.name}: {end_sentence(text)}")
-        results[path.name] = wrong
+        results.append({"archive": path.name, "wrong": wrong})
         if not wrong:
             write_record(path, record)
             checked.append(CheckedArchive(archive, record))
@@ -326,8 +326,7 @@ def collect(
     write_site(checked, target)
     page, failed = str(target / "index.html"), len(paths) - len(checked)
     if as_json:
-        archives = [{"archive": name, "wrong": texts} for name, texts in results.items()]
-        terminal.print_json({"site": page, "archives": archives})
+        terminal.print_json({"site": page, "archives": results})
     else:
         print_parts(f"wrote {page}: {format_plural(len(checked), 'archive')}")
     if failed:

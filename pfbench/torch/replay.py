@@ -90,7 +90,7 @@ class BatchReplay:
         self.gradient_matches: list[tuple[float, float]] = []
         self.below_rounding = 0
         self.is_mean = True
-        self._digests: dict[bool, list[tuple[Any, Any]]] = {}
+        self._digests: dict[bool, tuple[Any, Any]] = {}
 
     def constants(self) -> dict[str, float]:
         """Return the constants measured so far, out of L, rho, L_ms and sigma2, by name."""
@@ -111,11 +111,10 @@ class BatchReplay:
 
         They show whether the second call draws the random numbers of the first.
         """
-        self._digests[is_replayed] = [
-            (a.sum(dtype=torch.float64), torch.linalg.vector_norm(a, dtype=torch.float64))
-            for a in map(torch.detach, iterate_tensors(output))
-            if a.is_floating_point()
-        ]
+        outputs = [a.detach() for a in iterate_tensors(output) if a.is_floating_point()]
+        total = sum(a.sum(dtype=torch.float64) for a in outputs)
+        norm = sum(torch.linalg.vector_norm(a, dtype=torch.float64) for a in outputs)
+        self._digests[is_replayed] = total, norm
 
     def copy_parameters(self, *, has_closure: bool) -> None:
         """Store copies of the parameters before a step, and of their gradients without closure."""
@@ -263,11 +262,8 @@ class BatchReplay:
 
     def _has_equal_digests(self) -> bool:
         """Return whether the model's outputs, evaluated again, are those in the loop."""
-        pairs = [self._digests.get(is_replayed, []) for is_replayed in (False, True)]
-        return len(pairs[0]) == len(pairs[1]) > 0 and all(
-            float(abs(total - other)) <= _SAME * float(norm)
-            for (total, norm), (other, _) in zip(*pairs, strict=True)
-        )
+        (first, norm), (second, _) = (self._digests.get(key, (0.0, -1.0)) for key in (False, True))
+        return float(abs(first - second)) <= _SAME * float(norm)
 
     def _move(self, point: Layers) -> None:
         with torch.no_grad():

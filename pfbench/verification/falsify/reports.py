@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.errors import InputError, end_sentence
+from pfbench.base.errors import InputError
 from pfbench.verification.falsify.genomes import parse_genome
 from pfbench.verification.falsify.searched_problem import build_problem
 
@@ -148,8 +148,7 @@ class Counterexample(SearchReport):
             If there is no script.
         """
         if not self.script:
-            reason = end_sentence(self.reason)
-            raise InputError(f"the counterexample to {self.claim} has no script: {reason}")
+            raise InputError(f"the counterexample to {self.claim} has no script: {self.reason}.")
         Path(path).write_text(self.script, encoding="utf-8")
         return Path(path)
 

@@ -109,11 +109,10 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
         parts["output"] = output
         if output.verdict == Verdict.VIOLATED:
             return Evidence(combine_all(parts), {}, 1)
-    usual = comparison.method.output
-    has_option = "output" in select_accepted(trial.algorithm, ("output",))
-    if not has_option and getattr(trial.algorithm, "output", usual) != usual:
+    usual, declared = comparison.method.output, getattr(trial.algorithm, "output", None)
+    if declared not in (None, usual) and not select_accepted(trial.algorithm, ("output",)):
         comparison.skipped.append(f"output={usual}")
-    streams = list(draw_cases_and_run_counts(comparison.method, trial.case_seed))
+    streams = list(draw_cases_and_run_counts(comparison.method, trial.case_seed, trial.effort))
     for tested, run_count in streams:
         case = comparison.set_required_parameters(tested)
         logs, differs = comparison.draws_until_mismatch(case, trial.seeds(run_count, "draws"))

@@ -1,5 +1,6 @@
 """Right methods in other styles are followed; their faults are violated by some claim."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -21,6 +22,8 @@ from pfbench.algorithms.spider import Spider
 from pfbench.base.protocols import State
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.verification.subject import Subject
+from pfbench.verification.trial import Trial
+from pfbench.verification.verdict import judge as judged
 
 pytestmark = pytest.mark.claims
 
@@ -138,6 +141,21 @@ def test_options_that_a_method_refuses_are_left_out_and_named():
     found = judge_by("run", "frank-wolfe", Refusing)
     assert (found.verdict, found.lost) == ("failed", False)
     assert "nothing is written" in found.reason
+
+
+class Eager(ALGORITHMS["lsvrg"]):
+    """Takes a full gradient more often by a tenth."""
+
+    def run(self, ask, x, rng):
+        more = dataclasses.replace(self, refresh=min(1.0, 1.1 * self.refresh))
+        yield from super(Eager, more).run(ask, x, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "verdict"), [(Eager, "violated"), (None, "holds")])
+def test_full_effort_sees_a_chance_that_is_off_by_a_tenth(kind, verdict):
+    found = judged(Trial(CLAIMS["methods-law-lsvrg"], Subject(kind), "full", 0))
+    assert (found.verdict, "the coin has another" in found.reason) == (verdict, kind is Eager)
 
 
 class Undeclared(ALGORITHMS["spider-fw"]):
