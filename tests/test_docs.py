@@ -140,7 +140,7 @@ def test_your_own_theorem(folder, file):
     assert text.split("```text\n")[2].split("```")[0] in worst
     assert "a run on it" in other
     assert "gradient_mapping_sq" in again
-    assert "1 holds, 1 within-10" in told
+    assert "1 holds, 2 within-10" in told
     assert "[descent-mean]" in faults
     assert json.loads(rate)["results"][0]["measured"]["slope"] == pytest.approx(2, abs=0.1)
     assert "\nquadratic\n" in explained

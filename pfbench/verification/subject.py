@@ -248,7 +248,7 @@ def make_unset_parameters_error(names: Collection[str]) -> NotTestable:
     """Return the error for a method that requires parameters to which a check gives no value."""
     return NotTestable(
         f"the method requires {', '.join(names)}, which the check does not set: add a default, or "
-        "parameters= in your claim"
+        "parameters= in your claim, for a compared method other_parameters="
     )
 
 
