@@ -251,7 +251,6 @@ OWN = {
     "adversary --horizon 5": "needs --algorithm",
     "adversary -a frank-wolfe --check c.json": "--check takes none",
     "adversary -a frank-wolfe --horizon 5 --seed -1": "--seed=-1",
-    "adversary -a frank-wolfe --horizon 5 --iterations 0": "iterations=0",
     "adversary -a frank-wolfe -a ncgs --horizon 5 -o c.json": "one algorithm",
     "adversary -a frank-wolfe --horizon 5 -o no/c.json": "no folder no",
     "adversary -a frank-wolfe --horizon 5 -o .": "is a folder",

@@ -27,7 +27,7 @@ _ALGORITHM = (
     "all stands for every built-in algorithm that the theorem covers."
 )
 
-_NOT_WITH_CHECK = "output", "dimension", "iterations", "fixed_seed"
+_NOT_WITH_CHECK = "output", "dimension", "fixed_seed"
 """Options that are not allowed when a certificate is checked."""
 
 
@@ -38,7 +38,6 @@ def adversary(
         "T", "Number T of LO calls: with fewer calls, the gap stays above the bound.", minimum=1
     ),
     dimension: int | None = option("D", "Dimension of points, above 2T.", show_default="2T + 1"),
-    iterations: int | None = option("N", "Iterations of a run.", show_default="T"),
     seed: int = option("N", "Seed of the hidden directions.", default=0, minimum=0),
     fixed_seed: int | None = option(
         "N", "Seed of a randomised algorithm; the bound then holds for this seed only.", minimum=0
@@ -80,7 +79,7 @@ def adversary(
     # Starting a process for one certificate takes longer than the certificate.
     slots = 0 if jobs is None and scheduler is None and len(selectors) == 1 else jobs
     with closing(options.make_engine(slots, scheduler)) as engine:
-        parameters: dict[str, Any] = {"d": dimension, "iterations": iterations, "seed": seed}
+        parameters: dict[str, Any] = {"d": dimension, "seed": seed}
         parameters |= {"fixed_seed": fixed_seed, "store": store}
         _run_contests(selectors, horizon, engine, parameters, output, as_json=as_json)
 

@@ -46,7 +46,6 @@ def obtain_certificates(
     T: int,
     *,
     d: int | None = None,
-    iterations: int | None = None,
     seed: int = 0,
     fixed_seed: int | None = None,
     engine: Engine,
@@ -62,8 +61,6 @@ def obtain_certificates(
         Algorithms; see `make_contestant` for default parameters.
     T, d, seed
         See `certify`.
-    iterations
-        Iterations of a run; by default T.
     fixed_seed
         Fixes the random numbers of randomised algorithms; see `make_contestant`.
     engine
@@ -85,10 +82,9 @@ def obtain_certificates(
     """
     check_integer("seed", seed, minimum=0)
     problem = make_resisting_chain(T, d)
-    standing = [make_contestant(text, problem, iterations, fixed_seed) for text in selectors]
+    standing = [make_contestant(text, problem, fixed_seed=fixed_seed) for text in selectors]
     questions = [
-        certificate_task(contestant, T, d, iterations, seed, recompute=recompute)
-        for contestant in standing
+        certificate_task(contestant, T, d, seed, recompute=recompute) for contestant in standing
     ]
     results: dict[int, ContestResult] = {}
     for answer in run_cached_tasks(questions, engine, None if store is None else Store(store)):
@@ -106,13 +102,7 @@ def obtain_certificates(
 
 
 def certificate_task(
-    contestant: Contestant,
-    T: int,
-    d: int | None,
-    iterations: int | None,
-    seed: int,
-    *,
-    recompute: bool,
+    contestant: Contestant, T: int, d: int | None, seed: int, *, recompute: bool
 ) -> CachedTask:
     """Return the task that computes a certificate; its result is cached in the store."""
     # A function of a user's module may return an object of a class in another module.
@@ -125,7 +115,7 @@ def certificate_task(
         "certificate",
         content,
         frozenset({certificate.__name__, type(contestant.algorithm).__module__, *named}),
-        Task(_certify_selector, (contestant.label, T, d, iterations, seed, contestant.fixed_seed)),
+        Task(_certify_selector, (contestant.label, T, d, seed, contestant.fixed_seed)),
         make_row=lambda outcome: {"schema": certificate.SCHEMA, **outcome.certificate.as_json()},
         recompute=recompute,
         required_fields=certificate.NEEDED,
@@ -133,7 +123,7 @@ def certificate_task(
 
 
 def _certify_selector(
-    label: str, T: int, d: int | None, iterations: int | None, seed: int, fixed_seed: int | None
+    label: str, T: int, d: int | None, seed: int, fixed_seed: int | None
 ) -> AdversaryOutcome:
-    contestant = make_contestant(label, make_resisting_chain(T, d), iterations, fixed_seed)
+    contestant = make_contestant(label, make_resisting_chain(T, d), fixed_seed=fixed_seed)
     return certify(contestant, T, d=d, seed=seed)

@@ -76,7 +76,7 @@ def rebuilt(selector):
 def key(text, T=5):
     """Return what decides whether the certificate is the same: its question, and the sources."""
     asked = certificate_task(
-        make_contestant(text, make_resisting_chain(T)), T, None, None, 0, recompute=False
+        make_contestant(text, make_resisting_chain(T)), T, None, 0, recompute=False
     )
     return json.dumps(asked.content), source_digest(asked.modules)
 

@@ -8,4 +8,3 @@ intervals of singular values for them.
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

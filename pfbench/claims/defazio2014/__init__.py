@@ -10,4 +10,3 @@ the next estimate and of V, which has no product of x and the entries, are the s
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

@@ -6,4 +6,3 @@ The abstract and the introduction of the paper were read; pfbench derives the co
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

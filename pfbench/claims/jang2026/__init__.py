@@ -7,4 +7,3 @@ step. The statements, their constants and their proofs are pfbench's.
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

@@ -7,4 +7,3 @@ the step. The paper was read in part, and in a machine-made copy.
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

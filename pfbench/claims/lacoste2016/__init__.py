@@ -6,4 +6,3 @@ Notation: g_t the Frank-Wolfe gap at x_t, C >= C_f the curvature, h0 = f(x_0) - 
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

@@ -188,17 +188,15 @@ def check_gap_rate(trial: Trial) -> Evidence:
         name = f"zero chain, {oracle}, {fit.decades:.1f} decades of eps"
         parts[name] = statistics.decide_exponent(fit, 2.0)
     targets = np.geomspace(1e-1, 1e-3, trial.choose_by_effort(5, 8))
-    seeds, first, max_count = (
-        trial.seeds(statistics.MOST_SEEDS, "quadratics"),
-        *trial.choose_by_effort((6, 4000), (20, 5000)),
-    )
+    seeds = trial.seeds(statistics.MOST_SEEDS, "quadratics")
+    first, limit = trial.choose_by_effort((6, 4000), (20, 5000))
     runs = len(calls)
     for rule in ("open-loop", "adaptive"):
-        count_calls = partial(_lo_calls_to_scaled_gaps, trial, targets, max_count, rule)
-        rows = statistics.SeedRows(count_calls, seeds)
-        parts[f"quadratics, {rule}"] = statistics.decide_exponent(
-            statistics.make_fit_function(1.0 / targets, rows), 2.0, seeds=first
+        rows = statistics.SeedRows(
+            partial(_lo_calls_to_scaled_gaps, trial, targets, limit, rule), seeds
         )
+        growing = statistics.make_fit_function(1.0 / targets, rows)
+        parts[f"quadratics, {rule}"] = statistics.decide_exponent(growing, 2.0, seeds=first)
         runs += len(rows.computed)
     return Evidence(statistics.best_if_all_hold_else_worst(parts), {"exponent": 2.0}, runs)
 

@@ -9,4 +9,3 @@ t = 1, 2, ... the outer iteration and k = 1 .. N_t the inner one.
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

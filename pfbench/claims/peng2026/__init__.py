@@ -7,4 +7,3 @@ W_{t+1} = W_t - eta O(N_t), t = 1 .. K. The main text was read, in a copy made b
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

@@ -9,4 +9,3 @@ in a machine-made copy: a statement that fails as read there is *doubtful*, not 
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

@@ -7,4 +7,3 @@ G_lambda the gradient mapping, D the diameter of C, M the largest norm in C, the
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

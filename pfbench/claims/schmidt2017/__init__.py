@@ -6,4 +6,3 @@ Step, rate and C_0 of the theorem were read in lecture notes that quote it, not 
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

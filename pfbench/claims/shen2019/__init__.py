@@ -8,4 +8,3 @@ Frank-Wolfe gap.
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

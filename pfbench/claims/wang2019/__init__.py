@@ -7,4 +7,3 @@ L = max(L_f, L_ms), G the gradient mapping at 1/(2L), Delta the gap at the start
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""

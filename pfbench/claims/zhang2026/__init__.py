@@ -6,4 +6,3 @@ The main text was read, in a copy made by machine.
 from pfbench.verification.paper_tables import read_listed_paper
 
 PAPER = read_listed_paper(__name__)
-"""Claims about the paper."""
