@@ -4,6 +4,7 @@ A further claim bounds the distance that uSCG and SCG travel. The problems have 
 nothing is drawn. So methods that would draw in different ways have the same iterates.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -15,8 +16,7 @@ from pfbench.points import combine
 from pfbench.sets.catalogue import norm_ball
 from pfbench.verification import Claim, Floats, Instance, Trial, make_instance, statistics
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
-from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statements.path_mean import constants_with_norm
+from pfbench.verification.statements.each_instance import Parts, check_each_instance, check_ratios
 from pfbench.verification.units import LENGTH, NUMBER, formula
 
 ROUNDING = 1e-9
@@ -99,25 +99,22 @@ def travel_bound(rho: float, gammas: float) -> float:
     return rho * gammas
 
 
-@check_each_instance()
-def check_travelled_distance(
-    trial: Trial, instance: Instance, problem: Any, *, is_constrained: bool
-) -> Parts:
-    """Test |x_k| <= rho for SCG, or |x_k - x_1| <= rho times the sum of step sizes for uSCG.
+def radius_ratios(trial: Trial, problem: Any) -> Iterator[float]:
+    """Yield |x_k| over its bound rho, in the problem's norm, along a run of SCG."""
+    for x in _iterates(trial, problem, 0.1):
+        yield problem.norm.norm(x) / ball_radius_bound(problem.norm.radius)
 
-    The norm is the problem's. The former is tested if `is_constrained`.
-    """
-    rho, first = constants_with_norm(problem)["rho"], problem.start()
-    step = 0.1 if is_constrained else STEP
+
+def travel_ratios(trial: Trial, problem: Any) -> Iterator[float]:
+    """Yield |x_k - x_1| over its bound, in the problem's norm, along a run of uSCG."""
+    for k, x in enumerate(_iterates(trial, problem, STEP), 1):
+        bound = travel_bound(problem.norm.radius, STEP * k)
+        yield problem.norm.norm(x - problem.start()) / bound
+
+
+def _iterates(trial: Trial, problem: Any, step: float) -> Floats:
     algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=ALPHA)
-    points = [np.array(step.state.x) for step in trial.follow(problem, algorithm)]
-    ratios = [
-        problem.norm.norm(x) / ball_radius_bound(rho)
-        if is_constrained
-        else problem.norm.norm(x - first) / travel_bound(rho, step * k)
-        for k, x in enumerate(points, 1)
-    ]
-    return {instance.label: statistics.decide_inequality(ratios)}
+    return iterates_after_start(trial, problem, algorithm)
 
 
 # --- the claims -----------------------------------------------------------------------------------
@@ -182,7 +179,7 @@ HELD = Claim(
     source="pethick2025, on SCG",
     kind="bound",
     statement="SCG from a point of the ball: |x_k| <= rho in the norm, for every k",
-    check=partial(check_travelled_distance, is_constrained=True),
+    check=partial(check_ratios, measure=radius_ratios),
     instances=(
         make_instance(parabolas.make_spectral_least_squares, K=60),
         make_instance(parabolas.make_noiseless_least_squares, K=60, norm="linf"),
@@ -198,7 +195,7 @@ FREE = Claim(
     source="pethick2025, on uSCG",
     kind="bound",
     statement="uSCG: |x_k - x_1| <= rho times the sum of the steps before, in the norm",
-    check=partial(check_travelled_distance, is_constrained=False),
+    check=partial(check_ratios, measure=travel_ratios),
     instances=(
         make_instance(parabolas.make_spectral_least_squares, K=20),
         make_instance(parabolas.make_distant_parabola, K=20, begin=100.0),
