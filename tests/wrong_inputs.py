@@ -283,7 +283,7 @@ OWN = {
     "solve -p quadratic -a ../nowhere/mine.py:Mine": "there is no file ../nowhere/mine.py",
     "solve -p quadratic -a wrong_sums.py:Single --json": "is not an algorithm",
     "solve -p wrong_sums.py:NoNumbers -a 'frank-wolfe[iterations=3]'": "NaN or infinite entries",
-    "solve -p wrong_sums.py:Single -a 'frank-wolfe[iterations=3]'": "float64, not float32",
+    "solve -p wrong_sums.py:Single -a 'frank-wolfe[iterations=3]'": "is an array of float32",
     "solve -p wrong_mine.py:THING -a frank-wolfe": "wrong_mine.py:THING is not a problem",
     # selectors
     "solve -p frank-wolfe -a quadratic": "unknown problem 'frank-wolfe': choose one of",

@@ -10,7 +10,7 @@ import numpy as np
 from pfbench.algorithms.base import Algorithm as Kind
 from pfbench.algorithms.catalogue import select_algorithm as named_algorithm
 from pfbench.algorithms.catalogue import select_user_algorithm
-from pfbench.base.checks import check_integer, check_real
+from pfbench.base.checks import check_finite_array, check_integer, check_real
 from pfbench.base.constants import Constants, evaluate_formulas, is_formula_in_constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
@@ -215,6 +215,8 @@ def _check_at_start(problem: FiniteSum) -> None:
         raise InputError(
             f"gradient(start) of {name} is {returned}: it must be {form.gradients_text}."
         )
+    if isinstance(gradient, np.ndarray):
+        check_finite_array(f"gradient(start) of {name}", gradient)
     lacks = part("lacks", lambda: problem.lacks)
     part("set.minimum(gradient(start))", lambda: fw_gap(problem, State(x)))
     constants = part("constants(start)", lambda: problem.constants(x))
