@@ -259,7 +259,7 @@ OWN = {
     "adversary -a frank-wolfe --horizon 5 --fixed-seed 3": "is deterministic",
     "adversary -a sfw --horizon 5 --fixed-seed -1": "fixed-seed",
     "adversary -a sagafw[step=0.1,batch=1] --horizon 5 --fixed-seed 1": "queries table",
-    "adversary -a muon[step=0.1,batch=1,beta=0.5] --horizon 5 --fixed-seed 1": "points can leave",
+    "adversary -a muon[step=0.1,batch=1,beta=0.5] --horizon 5 --fixed-seed 1": "queries norm",
     "adversary -a nfwu-casvrg --horizon 5": "hessian",
     # what one brings
     "new algoritm x": "did you mean 'algorithm'",
