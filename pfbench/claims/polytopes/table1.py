@@ -7,13 +7,12 @@ methods have no proved rate before. Nothing is drawn, so each exponent is a sing
 """
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance, statistics
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance, statistics
 from pfbench.verification.claim import EXCESS, complexity
 from pfbench.verification.instruments.quadratics import quadratic_on_facet
 
@@ -87,50 +86,29 @@ def check_zigzag_calls(trial: Trial) -> Evidence:
     )
 
 
-def _claim(
-    name: str,
-    source: str,
-    calls: str,
-    check: Callable[[Trial], Evidence],
-    instances: tuple[Instance, ...],
-    power: float,
-    schedule: str,
-) -> Claim:
+def _claim(name: str, source: str, *, is_plain: bool = False) -> Claim:
+    """Return the claim on an active-set method or, with `is_plain`, on plain Frank-Wolfe."""
+    calls = "eps^-1 LO, f convex" if is_plain else "log(1/eps) LO, f strongly convex on a polytope"
     return Claim(
         name=f"polytopes-table1-{name}",
         source=source,
         kind="rate",
         statement=f"f - min f <= eps after {calls}, in order",
-        check=check,
-        instances=instances,
+        check=check_zigzag_calls if is_plain else check_logarithmic_calls,
+        instances=(CUBE,) if is_plain else POLYTOPES,
         algorithm=name,
-        assumptions=("f strongly convex", "a polytope") if not power else ("f convex",),
-        schedule=schedule,
+        assumptions=("f convex",) if is_plain else ("f strongly convex", "a polytope"),
+        schedule="step = line-search" if is_plain else "short steps with L = L_f",
         expected_seconds=(None, 6.0),
-        complexity=complexity(name, EXCESS, LO=power),
+        complexity=complexity(name, EXCESS, LO=float(is_plain)),
     )
 
 
-_active = partial(
-    _claim,
-    calls="log(1/eps) LO, f strongly convex on a polytope",
-    check=check_logarithmic_calls,
-    instances=POLYTOPES,
-    power=0.0,
-    schedule="short steps with L = L_f",
-)
-
 TABLE = {
-    "afw": _active("afw", "Lacoste-Julien, Jaggi 2015"),
-    "pfw": _active("pfw", "Lacoste-Julien, Jaggi 2015, where swaps are few"),
-    "bpfw": _active("bpfw", "Tsuji, Tanaka, Pokutta 2022"),
+    "afw": _claim("afw", "Lacoste-Julien, Jaggi 2015"),
+    "pfw": _claim("pfw", "Lacoste-Julien, Jaggi 2015, where swaps are few"),
+    "bpfw": _claim("bpfw", "Tsuji, Tanaka, Pokutta 2022"),
     "frank-wolfe": _claim(
-        "frank-wolfe",
-        "Jaggi 2013, the older method next to these",
-        "eps^-1 LO, f convex",
-        check_zigzag_calls,
-        (CUBE,),
-        1.0,
-        "step = line-search",
+        "frank-wolfe", "Jaggi 2013, the older method next to these", is_plain=True
     ),
 }
