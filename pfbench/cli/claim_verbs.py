@@ -19,7 +19,7 @@ from pfbench.cli.verification_job import VerificationJob, announce_claims, open_
 from pfbench.cli.verify import (
     check_all_homogeneity,
     report_results_and_exit_if_unexpected,
-    show_claim_list,
+    show_claims,
 )
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def compute_worst_cases(
     from pfbench.verification.worst_case.estimation import check_installed
 
     if listing:
-        show_claim_list(select_cases(claims or []), "quick", as_json=as_json)
+        show_claims(select_cases(claims or []), "quick", as_json=as_json)
         return
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
     with open_job(claims, as_json, table, seed=seed, **output) as work:

@@ -66,8 +66,7 @@ def verify(
     algorithm = algorithm and unquote_selector(algorithm)
     if listing:
         names, effort = (announce_claims(claims, as_json), "full" if full else "quick")
-        errata: Sized = () if names else ERRATA
-        show_claim_list(select_claims(names, effort), effort, errata, as_json=as_json)
+        show_claims(select_claims(names, effort), effort, () if names else ERRATA, as_json=as_json)
         return
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
     with open_job(claims, as_json, table, full=full, seed=seed, **output) as work:
@@ -240,7 +239,7 @@ def _render_findings(findings: "Sequence[ErratumFinding]") -> RenderableType:
     return make_table(names, rows)
 
 
-def show_claim_list(
+def show_claims(
     claims: "Sequence[Claim]", effort: str, errata: Sized = (), *, as_json: bool
 ) -> None:
     """Print claims with their expected times, and the number of errata; or print JSON."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import is_dataclass
 from importlib import import_module
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ _tree: Any = import_module("torch.utils._pytree")
 _ROUNDING = 128
 """Multiple of the rounding error of its terms up to which a difference is ignored."""
 
-_SAME = 1e-4
-"""Difference of two sums, as a multiple of the norm, up to which outputs of a model are equal."""
+_ENTRIES = 1000
+"""Number of entries of a model's output, spread over all samples, by which calls are compared."""
 
 Layers = list[Any]
 
@@ -90,7 +91,7 @@ class BatchReplay:
         self.gradient_matches: list[tuple[float, float]] = []
         self.below_rounding = 0
         self.is_mean = True
-        self._digests: dict[bool, tuple[Any, Any]] = {}
+        self._entries: dict[bool, Layers] = {}
 
     def constants(self) -> dict[str, float]:
         """Return the constants measured so far, out of L, rho, L_ms and sigma2, by name."""
@@ -106,15 +107,13 @@ class BatchReplay:
         cuda_states = [torch.cuda.get_rng_state(device) for device in self._devices]
         self._random_states = [torch.get_rng_state(), *cuda_states]
 
-    def store_digest(self, output: Any, *, is_replayed: bool) -> None:
-        """Store sum and norm of the outputs of a call of the model, in the loop or evaluated again.
+    def store_entries(self, output: Any, *, is_replayed: bool) -> None:
+        """Store some entries of the model's outputs, in the loop or evaluated again.
 
         They show whether the second call draws the random numbers of the first.
         """
-        outputs = [a.detach() for a in iterate_tensors(output) if a.is_floating_point()]
-        total = sum(a.sum(dtype=torch.float64) for a in outputs)
-        norm = sum(torch.linalg.vector_norm(a, dtype=torch.float64) for a in outputs)
-        self._digests[is_replayed] = total, norm
+        outputs = (a.detach().reshape(-1) for a in iterate_tensors(output) if a.is_floating_point())
+        self._entries[is_replayed] = [a[:: max(1, len(a) // _ENTRIES)].clone() for a in outputs]
 
     def copy_parameters(self, *, has_closure: bool) -> None:
         """Store copies of the parameters before a step, and of their gradients without closure."""
@@ -163,7 +162,7 @@ class BatchReplay:
         ends = (0, size // 2), (size // 2, size)
         with self._restore_state():
             first = self._value_and_gradient(batch, before, size, counts)
-            is_repeated = self._has_equal_digests()
+            is_repeated = self._is_call_repeated()
             second, third = (
                 self._value_and_gradient(batch, point, size, counts) for point in (after, back)
             )
@@ -187,9 +186,11 @@ class BatchReplay:
             self.rho = max(values["rho"], 0.0 if math.isnan(self.rho) else self.rho)
         if len(halves) == 2 and None not in halves:
             values |= self._estimate_variance(f, size, halves)
-        lengths = [math.sqrt(_inner(v, v)) for v in (self._gradients, g)]
+        # Layers that do not move may belong to another optimiser, which clears their gradients.
+        used, right = (list(compress(v, map(torch.any, d))) for v in (self._gradients, g))
+        lengths = [math.sqrt(_inner(v, v)) for v in (used, right)]
         if all(lengths) and (is_repeated or (size > 1 and self.is_mean)):
-            cosine = _inner(self._gradients, g) / math.prod(lengths)
+            cosine = _inner(used, right) / math.prod(lengths)
             self.gradient_matches.append((cosine, lengths[0] / lengths[1]))
         self._fresh = before, after
         return values
@@ -260,10 +261,11 @@ class BatchReplay:
         value = float(loss.detach())
         return (value, layers) if math.isfinite(value) else None
 
-    def _has_equal_digests(self) -> bool:
+    def _is_call_repeated(self) -> bool:
         """Return whether the model's outputs, evaluated again, are those in the loop."""
-        (first, norm), (second, _) = (self._digests.get(key, (0.0, -1.0)) for key in (False, True))
-        return float(abs(first - second)) <= _SAME * float(norm)
+        pairs = zip(*(self._entries.get(key, ()) for key in (False, True)), strict=False)
+        same = [a.shape == b.shape and torch.allclose(a, b, 1e-3, 1e-5) for a, b in pairs]
+        return bool(same) and all(same)
 
     def _move(self, point: Layers) -> None:
         with torch.no_grad():

@@ -240,7 +240,7 @@ class Watch:
         """Register hooks on a module's outputs, so that a backward pass counts the samples."""
         if self._replay and torch.is_grad_enabled():
             with self._note_failures():
-                self._replay.store_digest(output, is_replayed=self._busy)
+                self._replay.store_entries(output, is_replayed=self._busy)
         if self._busy or not torch.is_grad_enabled():
             return
         self._pending.clear()  # of a backward pass that did not reach the parameters

@@ -254,7 +254,7 @@ def train_with_dropout(loss, *, is_cleared):
     torch.manual_seed(4)
     x, y, layers = torch.randn(200, 6), torch.randn(200, 1), torch.nn.Linear(6, 16)
     model = torch.nn.Sequential(layers, torch.nn.Dropout(0.4), torch.nn.Linear(16, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.ndim > 1], lr=0.02)
     watch = Watch(optimizer, model, every=3, replay=lambda batch: loss(model, *batch))
     for batch in watch.batches(zip(x.split(10), y.split(10), strict=True)):
         if is_cleared:
