@@ -17,7 +17,7 @@ from pfbench.claims.richtarik2026 import local_steps
 from pfbench.claims.wirth2025 import open_loop
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import curvature_upper_bound, spread_on_simplex
-from pfbench.verification.instruments.overrides import OverriddenProblem
+from pfbench.verification.instruments.overrides import OverriddenOracles, OverriddenProblem
 from pfbench.verification.trial import Trial
 
 pytestmark = pytest.mark.claims
@@ -127,16 +127,14 @@ def test_answers_have_the_error_delta_and_those_of_the_faults_more(problem):
         x = share * problem.start()
         if np.any(problem.gradient(x)):
             assert error_over_set(problem, answers, x) == pytest.approx(problem.error)
-            for kind in (
-                inexact_gradients.FaultyTwiceTheStatedError,
-                inexact_gradients.FaultyFourTimesTheStatedError,
-            ):
-                error = error_over_set(problem, kind(answers), x)
-                assert error == pytest.approx(kind.errors * problem.error)
+            for name, factor in (("twice", 2.0), ("four-times", 4.0)):
+                fault = MUTANTS[f"inexact-fw-{name}-the-error"].subject.oracles
+                error = error_over_set(problem, fault(answers), x)
+                assert error == pytest.approx(factor * problem.error)
 
 
 def test_half_of_an_answer_has_a_larger_error_but_changes_no_step():
-    class Half(inexact_gradients.FaultyTwiceTheStatedError):
+    class Half(OverriddenOracles):
         def batch(self, sample, x):
             return 0.5 * self._original.batch(sample, x)
 
