@@ -1,7 +1,8 @@
 """Check that the code is no larger than tools/size.toml allows.
 
-Counts code lines (without blanks, comments and docstrings) of the folders that it names, and the
-lines of the scripts of pages. Raise a limit only with an entry in CHANGELOG.md that says why.
+Counts code lines (without blanks, comments and docstrings) of the folders that it names and of the
+trusted base, which docs/architecture.md lists, and the lines of the scripts of pages. Raise a limit
+only with an entry in CHANGELOG.md that says why.
 
 python tools/size.py [--write]
 
@@ -10,6 +11,7 @@ python tools/size.py [--write]
 
 import ast
 import io
+import re
 import sys
 import tokenize
 import tomllib
@@ -41,12 +43,24 @@ def count_code_lines(source: str) -> int:
     return len(lines)
 
 
+def list_trusted_base() -> list[Path]:
+    """Return the files that the section "Trusted base" of docs/architecture.md lists."""
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    files = []
+    for part in re.split(r"[|;]", page.partition("\n## Trusted base\n")[2].partition("\n## ")[0]):
+        folder = re.search(r"in `([\w/]+)`:", part)
+        root = ROOT / "pfbench" / (folder[1] if folder else "")
+        files += [root / name for name in re.findall(r"`([\w/]+\.py)`", part)]
+    return files
+
+
 def measure() -> dict[str, int]:
     """Return the sizes by the names of tools/size.toml."""
     sizes = {
         folder: sum(count_code_lines(p.read_text("utf-8")) for p in (ROOT / folder).rglob("*.py"))
         for folder in ("pfbench", "tests")
     }
+    sizes["trusted"] = sum(count_code_lines(p.read_text("utf-8")) for p in list_trusted_base())
     scripts = (ROOT / "pfbench").rglob("*.js")
     return sizes | {"javascript": sum(len(p.read_text("utf-8").splitlines()) for p in scripts)}
 

@@ -129,12 +129,17 @@ def test_a_size_above_its_limit_fails_and_limits_only_fall(tmp_path, monkeypatch
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.py").write_text(SOURCE)
     (tmp_path / "pfbench" / "a.js").write_text("1;\n2;\n")
-    size.LIMITS.write_text("pfbench = 9\ntests = 5\njavascript = 2\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "pfbench" / "x").mkdir()
+    (tmp_path / "pfbench" / "x" / "b.py").write_text(SOURCE)
+    page = "# A\n`b.py`\n## Trusted base\n\n| x | `a.py` |\n| y | in `x`: `b.py` |\n\n## B\n`c.py`"
+    (tmp_path / "docs" / "architecture.md").write_text(page)
+    size.LIMITS.write_text("pfbench = 13\ntests = 5\ntrusted = 99\njavascript = 2\n")
     monkeypatch.setattr("sys.argv", ["size.py", "--write"])
     assert size.main() == 1
-    assert size.LIMITS.read_text() == "pfbench = 6\ntests = 5\njavascript = 2\n"
+    assert size.LIMITS.read_text() == "pfbench = 12\ntests = 5\ntrusted = 12\njavascript = 2\n"
     assert " 6 of 5 lines allowed" in capsys.readouterr().out
-    size.LIMITS.write_text("pfbench = 6\ntests = 6\njavascript = 2\n")
+    size.LIMITS.write_text("pfbench = 12\ntests = 6\ntrusted = 12\njavascript = 2\n")
     monkeypatch.setattr("sys.argv", ["size.py"])
     assert size.main() == 0
 
