@@ -29,7 +29,7 @@ from pfbench.points.atoms import matrix_entries
 from pfbench.points.factored import FactoredMatrix
 from pfbench.runs.loop.messages import PipeEnd
 from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
-from pfbench.runs.loop.steps import HiddenSeed, state_words_hiding_seed
+from pfbench.runs.loop.steps import HiddenSeed, PrefetchingGenerator, state_words_hiding_seed
 
 _POLL = 0.1
 """Seconds between two checks of the clock and the process while a method computes."""
@@ -355,7 +355,7 @@ def serve_method(
             seed: Any = HiddenSeed(words)  # numpy takes it, and its types do not say so
             bits = np.random.PCG64(seed)
             bits.state = state
-            ask, rng = _RemoteOracles(link, n, D), np.random.Generator(bits)
+            ask, rng = _RemoteOracles(link, n, D), PrefetchingGenerator(bits)
             with np.errstate(all="ignore"), suppress(_RunStopped):  # as where the run is measured
                 for k, yielded in enumerate(algorithm.run(ask, x, rng), 1):
                     link.send("state", yielded, float(weight(k)) if weight is not None else 1.0)
