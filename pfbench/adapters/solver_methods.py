@@ -212,13 +212,17 @@ class TorchOptimizer(BlackBox):
 
     @property
     def _reads_values(self) -> bool:
-        kind = self.optimizer
-        if self.batch is not None or kind == "LBFGS":
+        if self.batch is not None or self.optimizer == "LBFGS":
             return self.batch is None
-        if isinstance(kind, str):
-            kind = load_user_object(kind) if ":" in kind else None
+        kind = self._load_user_class()
         closure = inspect.signature(kind.step).parameters.get("closure") if kind else None
         return closure is not None and closure.default is closure.empty
+
+    def _load_user_class(self) -> Any:
+        """Return the class if `optimizer` is a class or refers to user-defined code, else None."""
+        if isinstance(self.optimizer, str) and ":" in self.optimizer:
+            return load_user_object(self.optimizer)
+        return self.optimizer if isinstance(self.optimizer, type) else None
 
     @property
     def asks(self) -> frozenset[str]:
@@ -229,12 +233,11 @@ class TorchOptimizer(BlackBox):
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
         """Run the optimiser from `oracles.start`, and report each iterate by calling `tell`."""
         torch = import_optional_library("torch", '"pfbench[torch]"')
-        data = self.optimizer
-        if isinstance(data, str) and ":" in data:
-            data = load_user_object(data)
-        elif not isinstance(data, type):
-            kinds = {name: var for name, var in vars(torch.optim).items() if isinstance(var, type)}
-            data = find_entry("optimiser of torch.optim", data, kinds)
+        kinds = {name: var for name, var in vars(torch.optim).items() if isinstance(var, type)}
+        data = self._load_user_class() or find_entry(
+            "optimiser of torch.optim", self.optimizer, kinds
+        )
+        reads_values = self._reads_values
         # In the shapes of the layers: Muon takes matrices alone.
         parameters = [
             torch.tensor(layer, dtype=torch.float64, requires_grad=True)
@@ -255,7 +258,7 @@ class TorchOptimizer(BlackBox):
                 g = oracles.batch(oracles.sample(rng, self.batch), z)
             for p, layer in zip(parameters, oracles.layers(g), strict=True):
                 p.grad = torch.from_numpy(layer)
-            return oracles.value(z) if self._reads_values else None
+            return oracles.value(z) if reads_values else None
 
         def make_step() -> Callable[..., Any]:
             step: Callable[..., Any] = data(
