@@ -4,16 +4,19 @@ condg applies Frank-Wolfe with line search to <l, x> + |x - u|^2/(2 lambda). con
 stops when the Frank-Wolfe gap is at most eta.
 """
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
+from pfbench.problems.base import FiniteSum
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments import quadratics
-from pfbench.verification.instruments.condg_call import CondgCall, max_calls
 from pfbench.verification.instruments.indefinite import spread_on_simplex
 from pfbench.verification.statistics import Decision, best_if_all_hold_else_worst, decide_inequality
 from pfbench.verification.units import NUMBER, STEP, VALUE, formula, power_product
@@ -23,6 +26,29 @@ CERTAIN = 1e-6
 
 The differences are of numbers of size 1 to 20 and at least 1e-5, so eleven digits are exact.
 """
+
+
+# --- calls of condg ------------------------------------------------------------------------------
+
+
+def max_calls(D: float, lam: float, eta: float) -> int:
+    """Return an upper bound on the number of linear minimisations that one call of `condg` makes.
+
+    The bound is 1 + ceil(6 D^2/(lambda eta)), which follows from theorem 2 of Jaggi 2013.
+    """
+    return 1 + math.ceil(6.0 * D * D / (lam * eta) * (1.0 - 1e-12))
+
+
+@dataclass(frozen=True)
+class CondgCall:
+    """One call of the subroutine condg: its arguments, and the point that it returned."""
+
+    problem: FiniteSum
+    l: Floats  # noqa: E741
+    u: Floats
+    lam: float
+    eta: float
+    answer: Floats
 
 
 # --- instances ------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from pfbench.algorithms.sliding import NCGS, NCGSVR, StochasticNCGS
 from pfbench.base.constants import Constants
 from pfbench.claims.qu2018 import gradient_mapping, theorem1, theorem2, theorem3
-from pfbench.verification.instruments.condg_call import max_calls
+from pfbench.claims.qu2018.condg_statements import max_calls
 from pfbench.verification.instruments.indefinite import make_quadratic_linear_along_box
 from pfbench.verification.trial import Trial
 
